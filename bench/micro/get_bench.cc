@@ -1,0 +1,145 @@
+#include <cstring>
+
+#include "bench/micro/ratio.h"
+#include "bench/micro/shm_store.h"
+#include "common/base/check.h"
+#include "common/layout/word.h"
+
+namespace dunlin::bench {
+namespace {
+
+constexpr uint64_t kTurn = 4096;
+constexpr uint64_t kTurns = 256;
+constexpr uint64_t kBatch = 16;
+using Access = ShmStore::Access;
+
+// What any store would have to do: look at the slot, copy the value.
+void TouchKnown(const Access& access, uint32_t value_bytes, std::byte* out) {
+  benchmark::DoNotOptimize(LoadWord(access.lines.slot));
+  std::memcpy(out, access.lines.value, value_bytes);
+  benchmark::DoNotOptimize(out);
+  benchmark::ClobberMemory();
+}
+
+void TouchCold(const Access& access, uint32_t value_bytes, std::byte* out) {
+  for (const std::byte* bucket : access.lines.bucket) {
+    benchmark::DoNotOptimize(LoadWord(bucket));
+    benchmark::DoNotOptimize(LoadWord(bucket + 64));
+  }
+  std::memcpy(out, access.lines.value, value_bytes);
+  benchmark::DoNotOptimize(out);
+  benchmark::ClobberMemory();
+}
+
+struct Run {
+  ShmStore& store;
+  uint64_t working_set;
+  std::vector<Access> sequence;
+  std::unique_ptr<Session> session;
+  std::vector<std::byte> out;
+
+  Run(const StoreShape& shape, uint64_t set, bool cache)
+      : store(ShmStore::Get(shape)),
+        working_set(set),
+        sequence(store.Sequence(kTurn * kTurns, set, 1)),
+        session(store.OpenSession(cache ? std::max<uint64_t>(set * 64 * 4, 4096) : 0)),
+        out(kBatch * shape.value_bytes) {
+    if (!cache) return;
+    for (const Access& access : sequence) Get(access);
+  }
+  void Get(const Access& access) {
+    GetResult got = session->GetInto(AsBytes({access.key, kKeyBytes}), out);
+    DUNLIN_CHECK(got.ok());
+  }
+};
+
+void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set, bool known,
+                 double bound) {
+  Run run(shape, set, known);
+  Ratio ratio;
+  for (auto _ : state) {
+    for (uint64_t turn = 0; turn < kTurns; ++turn) {
+      ratio.Turn(
+          turn * kTurn, kTurn,
+          [&](uint64_t first, uint64_t count) {
+            for (uint64_t i = first; i < first + count; ++i) {
+              auto touch = known ? TouchKnown : TouchCold;
+              touch(run.sequence[i], shape.value_bytes, run.out.data());
+            }
+          },
+          [&](uint64_t first, uint64_t count) {
+            first = (first + kTurn * kTurns / 2) % (kTurn * kTurns);
+            for (uint64_t i = first; i < first + count; ++i) run.Get(run.sequence[i]);
+          });
+    }
+  }
+  ratio.Report(state, bound);
+  state.counters["huge_pages"] = run.store.huge_pages();
+}
+
+void MultiGetOf16(benchmark::State& state, const StoreShape& shape, uint64_t set, double bound) {
+  Run run(shape, set, true);
+  Ratio ratio;
+  std::vector<GetRequest> requests(kBatch);
+  for (uint64_t i = 0; i < kBatch; ++i) {
+    requests[i].buffer = std::span(run.out).subspan(i * shape.value_bytes, shape.value_bytes);
+  }
+  for (auto _ : state) {
+    for (uint64_t turn = 0; turn < kTurns; ++turn) {
+      ratio.Turn(
+          turn * kTurn, kTurn,
+          [&](uint64_t first, uint64_t count) {
+            for (uint64_t i = first; i < first + count; i += kBatch) {
+              for (uint64_t k = i; k < i + kBatch; ++k) {
+                __builtin_prefetch(run.sequence[k].lines.slot);
+                for (uint32_t b = 0; b < shape.value_bytes; b += 64) {
+                  __builtin_prefetch(run.sequence[k].lines.value + b);
+                }
+                __builtin_prefetch(run.sequence[k].lines.value + shape.value_bytes - 1);
+              }
+              for (uint64_t k = i; k < i + kBatch; ++k) {
+                TouchKnown(run.sequence[k], shape.value_bytes,
+                           run.out.data() + (k - i) * shape.value_bytes);
+              }
+            }
+          },
+          [&](uint64_t first, uint64_t count) {
+            first = (first + kTurn * kTurns / 2) % (kTurn * kTurns);
+            for (uint64_t i = first; i < first + count; i += kBatch) {
+              for (uint64_t k = 0; k < kBatch; ++k) {
+                requests[k].key = AsBytes({run.sequence[i + k].key, kKeyBytes});
+              }
+              run.session->MultiGet(requests);
+              for (const GetRequest& r : requests) DUNLIN_CHECK(r.result.ok());
+            }
+          });
+    }
+  }
+  ratio.Report(state, bound);
+}
+
+constexpr StoreShape kSmall{10'000'000, 64};
+constexpr StoreShape kLarge{1'000'000, 1024};
+constexpr uint64_t kHot = 100'000;
+
+BENCHMARK_CAPTURE(GetOneByOne, known_64B, kSmall, kSmall.keys, true, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(GetOneByOne, known_hot_64B, kSmall, kHot, true, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(MultiGetOf16, known_64B, kSmall, kSmall.keys, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(MultiGetOf16, known_hot_64B, kSmall, kHot, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(GetOneByOne, cold_64B, kSmall, kSmall.keys, false, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(GetOneByOne, known_1KiB, kLarge, kLarge.keys, true, 1.3)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+
+}  // namespace
+}  // namespace dunlin::bench

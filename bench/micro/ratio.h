@@ -1,0 +1,50 @@
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace dunlin::bench {
+
+// Measures a subject beside its limit, in turns of a few thousand operations within one run, so
+// that what disturbs the machine disturbs both. Reports the medians and their ratio.
+class Ratio {
+ public:
+  // `run(first, count)` carries out `count` operations from the `first` one of a sequence.
+  template <typename Limit, typename Subject>
+  void Turn(uint64_t first, uint64_t count, Limit&& limit, Subject&& subject) {
+    limit_.push_back(Nanos(count, [&] { limit(first, count); }));
+    subject_.push_back(Nanos(count, [&] { subject(first, count); }));
+  }
+
+  void Report(benchmark::State& state, double bound) {
+    double limit = Median(limit_);
+    double subject = Median(subject_);
+    state.counters["limit_ns"] = limit;
+    state.counters["dunlin_ns"] = subject;
+    state.counters["ratio"] = subject / limit;
+    state.counters["bound"] = bound;
+  }
+
+ private:
+  template <typename Body>
+  static double Nanos(uint64_t count, Body&& body) {
+    auto begin = std::chrono::steady_clock::now();
+    body();
+    auto end = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::nano>(end - begin).count() /
+           static_cast<double>(count);
+  }
+  static double Median(std::vector<double>& values) {
+    std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                     values.end());
+    return values[values.size() / 2];
+  }
+
+  std::vector<double> limit_;
+  std::vector<double> subject_;
+};
+
+}  // namespace dunlin::bench

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dunlin/export.h"
+#include "dunlin/session.h"
+#include "dunlin/types.h"
+
+namespace dunlin {
+
+struct ClientOptions {
+  std::string name = {};                // shown in the server's status; empty: the program's name
+  Milliseconds connect_deadline{1000};  // for Connect and OpenSession
+  bool read_only = false;               // sessions can't write; shared memory is mapped read-only
+};
+
+struct SessionOptions {
+  Milliseconds default_deadline{1000};  // of calls without one of their own
+  // Location cache: remembers where keys were found, 64 bytes an entry and the rest of keys over 16
+  // bytes. 0 switches it off.
+  uint64_t location_cache_bytes = 4u << 20;
+  uint32_t max_in_flight = 64;  // operations submitted and not yet completed
+};
+
+struct ServerSession {
+  uint32_t id = 0;
+  uint32_t pid = 0;
+  std::string name;
+  bool read_only = false;
+  uint64_t age_ms = 0;
+  uint64_t blocks_in_hand = 0;
+  bool in_call = false;
+  uint64_t in_call_ms = 0;
+};
+
+struct ServerClassUse {
+  uint32_t size_class = 0;
+  uint64_t block_bytes = 0;  // 0: runs of pages
+  uint64_t blocks_used = 0;
+  uint64_t blocks_free = 0;
+  uint64_t bytes = 0;
+};
+
+struct ServerStatus {
+  std::string release;
+  std::string state;
+  uint32_t layout_version = 0;
+  uint64_t incarnation = 0;
+  uint64_t uptime_ms = 0;
+  uint64_t tick = 0;
+  uint64_t tick_lag_ms_max = 0;
+  uint64_t region_bytes = 0;
+  bool huge_pages = false;
+  std::string numa;
+  uint64_t heap_bytes = 0, heap_used_bytes = 0, heap_grace_bytes = 0, heap_free_bytes = 0;
+  uint64_t allocator_bytes = 0;
+  uint64_t index_bytes = 0, index_slots = 0, subtables = 0;
+  bool counted = false;  // items and locks_held are exact, of this call
+  uint64_t items = 0, locks_held = 0;
+  uint32_t grace_ms = 0;
+  uint64_t max_value_bytes = 0;
+  uint32_t max_key_bytes = 0;
+  uint64_t sessions_opened = 0, sessions_lost = 0, connections_refused = 0, returns_refused = 0;
+  std::vector<ServerClassUse> classes;
+  std::vector<ServerSession> sessions;
+};
+
+// The layout of the region as this client sees it, for `kvctl layout` and for the curious.
+struct RegionLayout {
+  uint32_t layout_version = 0;
+  uint64_t region_bytes = 0;
+  uint64_t session_offset = 0, directory_offset = 0, index_offset = 0, heap_offset = 0;
+  uint64_t index_bytes = 0, heap_bytes = 0;
+  uint32_t session_words = 0, slots_per_bucket = 0, buckets_per_subtable = 0;
+  uint32_t directory_depth = 0;
+  uint64_t incarnation = 0;
+};
+
+// A connection of this process to one server. Thread safe. It opens sessions, one for each thread
+// that reads and writes, and asks the server about itself. Must outlive its sessions.
+//
+// After fork() the child can use neither the client nor its sessions (every call answers with an
+// error); it makes a client of its own.
+class DUNLIN_EXPORT Client {
+ public:
+  // `target` is "shm://" and the path of the server's Unix socket: "shm:///run/dunlin/dunlin.sock".
+  // Errors: InvalidArgument (target), Unavailable (nobody listens there), DeadlineExceeded,
+  // FailedPrecondition (another layout version, a foreign or damaged region: the message says what
+  // was expected and what was found), PermissionDenied (the socket's or the region's mode),
+  // ResourceExhausted (the server has no room for a session).
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(std::string_view target,
+                                                         const ClientOptions& options = {});
+  virtual ~Client() = default;
+
+  virtual absl::StatusOr<std::unique_ptr<Session>> OpenSession(
+      const SessionOptions& options = {}) = 0;
+
+  // The round trip to the server's process, and its release.
+  struct Pong {
+    std::string release;
+    std::chrono::nanoseconds round_trip{0};
+  };
+  virtual absl::StatusOr<Pong> Ping() = 0;
+
+  // `count_index`: have the server walk its index for the exact number of items.
+  virtual absl::StatusOr<ServerStatus> Status(bool count_index = false) = 0;
+
+  virtual RegionLayout Layout() const = 0;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,120 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "client/kvctl/command_line.h"
+#include "client/kvctl/commands/server.h"
+
+namespace dunlin::kvctl {
+namespace {
+
+ExitCode Run(Context& context, const TextArguments& arguments) {
+  return PrintBytes(context, arguments.text);
+}
+ExitCode Run(Context& context, const PingArguments&) { return RunPing(context); }
+ExitCode Run(Context& context, const StatusArguments&) { return RunStatus(context); }
+ExitCode Run(Context& context, const StatsArguments&) { return RunStats(context); }
+ExitCode Run(Context& context, const LayoutArguments&) { return RunLayout(context); }
+ExitCode Run(Context& context, const GetArguments& arguments) { return RunGet(context, arguments); }
+ExitCode Run(Context& context, const PutArguments& arguments) { return RunPut(context, arguments); }
+ExitCode Run(Context& context, const DelArguments& arguments) { return RunDel(context, arguments); }
+ExitCode Run(Context& context, const CasArguments& arguments) { return RunCas(context, arguments); }
+ExitCode Run(Context& context, const IncrArguments& arguments) {
+  return RunIncr(context, arguments);
+}
+ExitCode Run(Context& context, const TouchArguments& arguments) {
+  return RunTouch(context, arguments);
+}
+ExitCode Run(Context& context, const ScanArguments& arguments) {
+  return RunScan(context, arguments);
+}
+ExitCode Run(Context& context, const ImportArguments& arguments) {
+  return RunImport(context, arguments);
+}
+ExitCode Run(Context& context, const ExportArguments& arguments) {
+  return RunExport(context, arguments);
+}
+
+template <typename Arguments>
+constexpr bool kNeedsServer = !std::is_same_v<Arguments, TextArguments>;
+
+template <typename Arguments>
+constexpr bool kNeedsSession =
+    kNeedsServer<Arguments> && !std::is_same_v<Arguments, PingArguments> &&
+    !std::is_same_v<Arguments, StatusArguments> && !std::is_same_v<Arguments, StatsArguments> &&
+    !std::is_same_v<Arguments, LayoutArguments>;
+
+template <typename Arguments>
+ExitCode ConnectAndRun(Context& context, const Invocation& invocation, const Arguments& arguments) {
+  std::unique_ptr<Client> client;
+  std::unique_ptr<Session> session;
+  if constexpr (kNeedsServer<Arguments>) {
+    ClientOptions options;
+    options.name = "kvctl";
+    options.connect_deadline = invocation.timeout;
+    absl::StatusOr<std::unique_ptr<Client>> connected = Client::Connect(invocation.server, options);
+    if (!connected.ok()) return Fail(context, connected.status());
+    client = *std::move(connected);
+    context.client = client.get();
+  }
+  if constexpr (kNeedsSession<Arguments>) {
+    SessionOptions options;
+    options.default_deadline = invocation.timeout;
+    absl::StatusOr<std::unique_ptr<Session>> opened = client->OpenSession(options);
+    if (!opened.ok()) return Fail(context, opened.status());
+    session = *std::move(opened);
+    context.session = session.get();
+  }
+  return Run(context, arguments);
+}
+
+// Where dunlin-server listens unless told otherwise.
+std::string DefaultServer() {
+  const uid_t user = ::geteuid();
+  if (user == 0) return "shm:///run/dunlin/dunlin.sock";
+  const char* folder = std::getenv("XDG_RUNTIME_DIR");
+  if (folder != nullptr && folder[0] == '/') return std::string("shm://") + folder + "/dunlin.sock";
+  return "shm:///tmp/dunlin-" + std::to_string(user) + ".sock";
+}
+
+int TerminalColumns(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+int Main(int argc, char** argv) {
+  // A closed pipe is an error of write(2), told by the exit code, not a reason to die.
+  std::signal(SIGPIPE, SIG_IGN);
+  const ParsedCommandLine parsed = ParseCommandLine(
+      std::vector<std::string>(argv + std::min(argc, 1), argv + argc), DefaultServer());
+
+  const SystemClock clock;
+  FdSource in(STDIN_FILENO, "standard input");
+  FdSink out(STDOUT_FILENO, "standard output");
+  FdSink err(STDERR_FILENO, "standard error");
+  Context context;
+  context.clock = &clock;
+  context.in = &in;
+  context.out = &out;
+  context.err = &err;
+  context.output = parsed.invocation.output;
+  context.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  context.err_columns = TerminalColumns(STDERR_FILENO);
+  if (!parsed.status.ok()) return static_cast<int>(Fail(context, parsed.status));
+  return static_cast<int>(std::visit(
+      [&](const auto& arguments) { return ConnectAndRun(context, parsed.invocation, arguments); },
+      parsed.invocation.command));
+}
+
+}  // namespace
+}  // namespace dunlin::kvctl
+
+int main(int argc, char** argv) { return dunlin::kvctl::Main(argc, argv); }

@@ -1,0 +1,138 @@
+#include "client/session/block_pool.h"
+
+#include <algorithm>
+
+namespace dunlin {
+namespace {
+
+// A batch is at most this much memory, so that an idle session doesn't sit on a large share of it.
+constexpr uint64_t kBatchBytes = 1u << 20;
+constexpr uint32_t kReturnsPerMessage = 256;
+constexpr Milliseconds kReturnPatience{10};
+constexpr uint64_t kReturnBytes = 4u << 20;
+
+uint64_t BytesOf(SizeClass size_class) {
+  // Of a run only the server knows the length; it is over 32 KiB, so few are held back.
+  return size_class == kRunClass ? kReturnBytes / 8 : BlockBytes(size_class);
+}
+
+}  // namespace
+
+uint32_t BlockPool::Want(SizeClass size_class) const {
+  if (size_class == kRunClass) return 1;
+  uint64_t most = std::max<uint64_t>(1, kBatchBytes / BlockBytes(size_class));
+  return static_cast<uint32_t>(
+      std::min<uint64_t>({classes_[size_class].want, most, kMaxBlocksPerBatch}));
+}
+
+Result BlockPool::Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline) {
+  if (!returns_.empty() && !Flush(deadline).ok()) return Result::kUnavailable;
+  uint64_t run_bytes = size_class == kRunClass ? bytes : 0;
+  auto reply =
+      lane_->RequestBlocks(size_class, Want(size_class), run_bytes, resolved_batch_, deadline);
+  ++lane_messages_;
+  if (!reply.ok()) return Result::kUnavailable;
+  if (reply->outcome == BlocksOutcome::kMemoryFull) return Result::kMemoryFull;
+  if (reply->outcome != BlocksOutcome::kOk) return Result::kUnavailable;
+  if (reply->version_count != 0) {
+    next_version_ = reply->first_version;
+    versions_left_ = reply->version_count;
+  }
+  if (reply->words.empty()) return Result::kMemoryFull;
+  Class& c = classes_[size_class];
+  // A session that puts much soon asks for much at once; one that puts little holds little.
+  c.want = std::min<uint32_t>(c.want * 4, kMaxBlocksPerBatch);
+  batches_.push_back({reply->batch, static_cast<uint32_t>(reply->words.size())});
+  for (uint64_t word : reply->words) c.blocks.push_back({word, reply->batch});
+  return Result::kOk;
+}
+
+BlockPool::Taken BlockPool::Take(uint64_t bytes, Deadline deadline) {
+  Taken taken;
+  SizeClass size_class = ClassFor(bytes);
+  Class& c = classes_[size_class];
+  // A run fits only the record it was cut for, so none is ever kept.
+  if (c.blocks.empty() || versions_left_ == 0) {
+    taken.result = Fetch(size_class, bytes, deadline);
+    if (taken.result != Result::kOk) return taken;
+  }
+  if (!TakeVersion(&taken.block.version)) {
+    taken.result = Result::kUnavailable;
+    return taken;
+  }
+  taken.block.word = SlotWord(c.blocks.back().word);
+  taken.batch = c.blocks.back().batch;
+  c.blocks.pop_back();
+  return taken;
+}
+
+bool BlockPool::TakeVersion(uint64_t* version) {
+  if (versions_left_ == 0) return false;
+  *version = next_version_++;
+  --versions_left_;
+  return true;
+}
+
+void BlockPool::Spent(uint64_t batch) {
+  auto at = std::lower_bound(batches_.begin(), batches_.end(), batch,
+                             [](const Batch& b, uint64_t number) { return b.number < number; });
+  if (at == batches_.end() || at->number != batch) return;
+  if (--at->unresolved == 0) DropResolved();
+}
+
+void BlockPool::DropResolved() {
+  while (!batches_.empty() && batches_.front().unresolved == 0) {
+    resolved_batch_ = batches_.front().number;
+    batches_.pop_front();
+  }
+}
+
+void BlockPool::PutBack(const Block& block, uint64_t batch) {
+  SizeClass size_class = block.word.size_class();
+  if (size_class != kRunClass) {
+    classes_[size_class].blocks.push_back({block.word.raw(), batch});
+    return;
+  }
+  returns_.push_back({block.word.raw(), 0});
+  return_bytes_ += BytesOf(size_class);
+  Spent(batch);
+}
+
+void BlockPool::Unlinked(const Freed& freed) {
+  returns_.push_back({freed.word.Thawed().raw(), freed.version});
+  return_bytes_ += BytesOf(freed.word.size_class());
+  if (returns_.size() < kReturnsPerMessage && return_bytes_ < kReturnBytes) return;
+  // If the server is too slow to take them now, they go with the next.
+  Flush(Deadline::After(kReturnPatience)).IgnoreError();
+}
+
+absl::Status BlockPool::Flush(Deadline deadline) {
+  size_t sent = 0;
+  absl::Status status;
+  do {
+    auto some = std::span(returns_).subspan(sent);
+    some = some.first(std::min(some.size(), Lane::kMaxReturnedBlocks));
+    // Only the last message may say that the batches are resolved: their blocks are in all of them.
+    bool last = sent + some.size() == returns_.size();
+    status = lane_->ReturnBlocks(some, last ? resolved_batch_ : 0, deadline);
+    ++lane_messages_;
+    if (!status.ok()) break;
+    sent += some.size();
+  } while (sent < returns_.size());
+  returns_.erase(returns_.begin(), returns_.begin() + static_cast<std::ptrdiff_t>(sent));
+  if (returns_.empty()) return_bytes_ = 0;
+  return status;
+}
+
+absl::Status BlockPool::ReturnAll(Deadline deadline) {
+  for (Class& c : classes_) {
+    for (const Pooled& p : c.blocks) {
+      returns_.push_back({p.word, 0});
+      Spent(p.batch);
+    }
+    c.blocks.clear();
+  }
+  return Flush(deadline);
+}
+
+}  // namespace dunlin

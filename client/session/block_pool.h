@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "client/lane/lane.h"
+#include "common/layout/lane.h"
+#include "common/layout/size_class.h"
+#include "common/protocol/machine.h"
+#include "dunlin/types.h"
+
+namespace dunlin {
+
+// The heap blocks that a session has in hand, by size class, and those that it has unlinked and is
+// about to give back. Fetches and returns them over the lane in batches: one message for hundreds
+// of puts. Belongs to one session.
+class BlockPool {
+ public:
+  explicit BlockPool(Lane* lane) : lane_(lane) {}
+
+  struct Taken {
+    Result result = Result::kOk;  // else kMemoryFull or kUnavailable
+    Block block;
+    uint64_t batch = 0;
+  };
+  // A block for a record of `bytes` bytes. Costs a lane round trip when the class has run out.
+  Taken Take(uint64_t bytes, Deadline deadline);
+
+  // The block was linked to the index, or nobody can tell.
+  void Spent(uint64_t batch);
+  // The block was not linked: good for another record.
+  void PutBack(const Block& block, uint64_t batch);
+  // An operation unlinked this block.
+  void Unlinked(const Freed& freed);
+
+  // Sends what is waiting to be returned. After an error it still waits, unless the lane is broken.
+  absl::Status Flush(Deadline deadline);
+  // Gives everything back: before the session ends.
+  absl::Status ReturnAll(Deadline deadline);
+
+  uint64_t lane_messages() const { return lane_messages_; }
+
+ private:
+  struct Pooled {
+    uint64_t word;
+    uint64_t batch;
+  };
+  struct Class {
+    std::vector<Pooled> blocks;
+    uint32_t want = 4;
+  };
+  struct Batch {
+    uint64_t number;
+    uint32_t unresolved;
+  };
+
+  Result Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline);
+  uint32_t Want(SizeClass size_class) const;
+  void DropResolved();
+  bool TakeVersion(uint64_t* version);
+
+  Lane* const lane_;
+  std::array<Class, kRunClass + 1> classes_;
+  std::deque<Batch> batches_;  // by number; the first is unresolved
+  uint64_t resolved_batch_ = 0;
+  uint64_t next_version_ = 0;
+  uint64_t versions_left_ = 0;
+  std::vector<ReturnedBlock> returns_;
+  uint64_t return_bytes_ = 0;
+  uint64_t lane_messages_ = 0;
+};
+
+}  // namespace dunlin

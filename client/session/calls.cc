@@ -1,0 +1,209 @@
+#include <utility>
+
+#include "client/session/session_impl.h"
+
+namespace dunlin {
+namespace {
+
+WriteResult Refused(Outcome outcome) {
+  WriteResult result;
+  result.outcome = outcome;
+  return result;
+}
+
+}  // namespace
+
+GetResult SessionImpl::BlockingGet(Bytes key, GetMode mode, std::span<std::byte> buffer,
+                                   std::string* string, const CallOptions& options) {
+  GetResult result;
+  ++stats_.gets;
+  Operation& op = Blocking();
+  if (Outcome prepared = Prepare(op, key, options); prepared != Outcome::kOk) {
+    ++stats_.failures;
+    result.outcome = prepared;
+    return result;
+  }
+  op.get_result = &result;
+  op.string = string;
+  GetMachine& get = op.machine.emplace<GetMachine>(op.key, mode, Hint(op));
+  if (string != nullptr) {
+    buffer = std::as_writable_bytes(std::span(string->data(), string->size()));
+  }
+  get.SupplySink(buffer.data(), buffer.size());
+  RunBlocking(op);
+  return result;
+}
+
+GetResult SessionImpl::GetInto(Bytes key, std::span<std::byte> buffer, const CallOptions& options) {
+  return BlockingGet(key, GetMode::kCopy, buffer, nullptr, options);
+}
+
+GetResult SessionImpl::GetString(Bytes key, std::string* value, const CallOptions& options) {
+  return BlockingGet(key, GetMode::kCopy, {}, value, options);
+}
+
+GetResult SessionImpl::Head(Bytes key, const CallOptions& options) {
+  return BlockingGet(key, GetMode::kHead, {}, nullptr, options);
+}
+
+GetResult SessionImpl::GetPinned(Bytes key, PinnedValue* value, const CallOptions& options) {
+  GetResult result;
+  *value = PinnedValue();
+  // A session that can't mark its word holds nothing back.
+  if (mark_ == nullptr) {
+    result.outcome = Outcome::kPermissionDenied;
+    return result;
+  }
+  if (guard_->InChild()) {
+    result.outcome = Outcome::kForked;
+    return result;
+  }
+  // The hold begins before the record is found, so that it covers all that can be found.
+  env_.now = Tick();
+  Hold();
+  result = BlockingGet(key, GetMode::kView, {}, nullptr, options);
+  if (!result.ok()) {
+    Unhold();
+    return result;
+  }
+  ++pins_;
+  const GetMachine& get = *std::get_if<GetMachine>(&Blocking().machine);
+  *value =
+      PinnedValue(this, Bytes(get.value(), get.value_bytes()), result.version, result.ttl_left);
+  return result;
+}
+
+Outcome SessionImpl::CheckWrite(uint64_t value_bytes,
+                                const std::optional<Milliseconds>& ttl) const {
+  if (parts_.read_only) return Outcome::kPermissionDenied;
+  if (value_bytes > geometry_.max_value_bytes) return Outcome::kTooLarge;
+  // Far beyond any lease of life, and far from where adding it to the tick would wrap.
+  constexpr int64_t kLongestTtl = int64_t{1} << 53;
+  if (ttl.has_value() && (ttl->count() < 1 || ttl->count() > kLongestTtl)) {
+    return Outcome::kInvalidArgument;
+  }
+  return Outcome::kOk;
+}
+
+uint64_t SessionImpl::ExpiryOf(const std::optional<Milliseconds>& ttl) const {
+  return ttl.has_value() ? env_.now + static_cast<uint64_t>(ttl->count()) : 0;
+}
+
+void SessionImpl::StartPut(Operation& op, Bytes value, const PutOptions& options) {
+  Location hint = Hint(op);
+  if (options.mode == PutMode::kIfPresent) {
+    ModifyMachine::Request request;
+    request.kind = ModifyKind::kReplace;
+    request.key = op.key;
+    request.value = value;
+    request.expiry = ExpiryOf(options.ttl);
+    op.machine.emplace<ModifyMachine>(request, hint);
+  } else {
+    op.machine.emplace<PutMachine>(options.mode == PutMode::kIfAbsent ? PutMachine::Mode::kIfAbsent
+                                                                      : PutMachine::Mode::kAlways,
+                                   op.key, value, ExpiryOf(options.ttl), hint);
+  }
+  Start(op);
+}
+
+WriteResult SessionImpl::PutBytes(Bytes key, Bytes value, const PutOptions& options) {
+  WriteResult result;
+  ++stats_.puts;
+  Operation& op = Blocking();
+  Outcome prepared = CheckWrite(value.size(), options.ttl);
+  if (prepared == Outcome::kOk) prepared = Prepare(op, key, {options.deadline});
+  if (prepared != Outcome::kOk) {
+    ++stats_.failures;
+    result.outcome = prepared;
+    return result;
+  }
+  op.write_result = &result;
+  StartPut(op, value, options);
+  while (op.stage != Operation::Stage::kDone) Pump();
+  return result;
+}
+
+WriteResult SessionImpl::BlockingModify(const ModifyMachine::Request& request, Bytes key,
+                                        const CallOptions& options) {
+  WriteResult result;
+  Operation& op = Blocking();
+  if (Outcome prepared = Prepare(op, key, options); prepared != Outcome::kOk) {
+    ++stats_.failures;
+    result.outcome = prepared;
+    return result;
+  }
+  op.write_result = &result;
+  ModifyMachine::Request keyed = request;
+  keyed.key = op.key;
+  op.machine.emplace<ModifyMachine>(keyed, Hint(op));
+  RunBlocking(op);
+  return result;
+}
+
+WriteResult SessionImpl::RemoveBytes(Bytes key, const CallOptions& options) {
+  ++stats_.removes;
+  if (parts_.read_only) return Refused(Outcome::kPermissionDenied);
+  ModifyMachine::Request request;
+  request.kind = ModifyKind::kRemove;
+  return BlockingModify(request, key, options);
+}
+
+WriteResult SessionImpl::CompareAndSet(Bytes key, uint64_t version, Bytes value,
+                                       const PutOptions& options) {
+  ++stats_.compare_and_sets;
+  if (Outcome refused = CheckWrite(value.size(), options.ttl); refused != Outcome::kOk) {
+    ++stats_.failures;
+    return Refused(refused);
+  }
+  if (guard_->InChild()) return Refused(Outcome::kForked);
+  env_.now = Tick();
+  ModifyMachine::Request request;
+  request.kind = ModifyKind::kCompareAndSet;
+  request.value = value;
+  request.expiry = ExpiryOf(options.ttl);
+  request.expected_version = version;
+  return BlockingModify(request, key, {options.deadline});
+}
+
+WriteResult SessionImpl::Add(Bytes key, int64_t delta, const AddOptions& options) {
+  ++stats_.adds;
+  if (parts_.read_only) return Refused(Outcome::kPermissionDenied);
+  ModifyMachine::Request request;
+  request.kind = ModifyKind::kAdd;
+  request.delta = delta;
+  // An absent key and one that appears in between may alternate under a remover; a few rounds
+  // settle it or show that nothing ever will.
+  constexpr int kRounds = 16;
+  for (int round = 0; round < kRounds; ++round) {
+    WriteResult added = BlockingModify(request, key, {options.deadline});
+    if (added.outcome != Outcome::kNotFound || !options.initial.has_value()) return added;
+    int64_t first = 0;
+    if (__builtin_add_overflow(*options.initial, delta, &first)) return Refused(Outcome::kOverflow);
+    std::string text = std::to_string(first);
+    PutOptions put;
+    put.deadline = options.deadline;
+    put.mode = PutMode::kIfAbsent;
+    WriteResult created = PutBytes(key, AsBytes(text), put);
+    created.sum = first;
+    if (created.outcome != Outcome::kExists) return created;
+  }
+  ++stats_.failures;
+  return Refused(Outcome::kContended);
+}
+
+WriteResult SessionImpl::Touch(Bytes key, std::optional<Milliseconds> ttl,
+                               const CallOptions& options) {
+  ++stats_.touches;
+  if (Outcome refused = CheckWrite(0, ttl); refused != Outcome::kOk) {
+    ++stats_.failures;
+    return Refused(refused);
+  }
+  if (guard_->InChild()) return Refused(Outcome::kForked);
+  env_.now = Tick();
+  ModifyMachine::Request request;
+  request.kind = ModifyKind::kTouch;
+  request.expiry = ExpiryOf(ttl);
+  return BlockingModify(request, key, options);
+}
+
+}  // namespace dunlin

@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <type_traits>
+
+#include "client/session/pause.h"
+#include "client/session/session_impl.h"
+
+namespace dunlin {
+namespace {
+
+// The first waits are for a lock that is held for a microsecond.
+constexpr uint32_t kSpinWaits = 32;
+constexpr int64_t kFirstWaitNanos = 1'000;
+constexpr int64_t kLongestWaitNanos = 1'000'000;
+
+template <typename M>
+constexpr bool kWrites = std::is_same_v<M, PutMachine> || std::is_same_v<M, ModifyMachine>;
+
+}  // namespace
+
+void SessionImpl::EnsureScratch(Operation& op, uint32_t bytes) {
+  if (op.scratch_bytes >= bytes) return;
+  op.scratch_bytes = std::max(1024u, RoundUp8(bytes));
+  op.scratch = std::make_unique_for_overwrite<std::byte[]>(op.scratch_bytes);
+  op.chain.scratch = op.scratch.get();
+}
+
+Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& options) {
+  if (key.empty()) return Outcome::kInvalidArgument;
+  if (key.size() > geometry_.max_key_bytes) return Outcome::kTooLarge;
+  if (Outcome admitted = Admit(); admitted != Outcome::kOk) return admitted;
+  op.key = {key.data(), static_cast<uint32_t>(key.size()), HashKey(key, geometry_.hash_seed)};
+  op.outcome = Outcome::kInternal;
+  op.has_hint = false;
+  op.holds_block = false;
+  op.waits = 0;
+  op.deadline.reset();
+  op.patience = options.deadline.value_or(options_.default_deadline);
+  op.began = env_.now;
+  op.string = nullptr;
+  op.get_result = nullptr;
+  op.write_result = nullptr;
+  EnsureScratch(op, ScratchNeeded(geometry_, op.key.bytes));
+  return Outcome::kOk;
+}
+
+Location SessionImpl::Hint(Operation& op) {
+  Location hint = cache_.Find(op.key, env_.now);
+  op.has_hint = hint.known();
+  ++(op.has_hint ? stats_.cache_hits : stats_.cache_misses);
+  return hint;
+}
+
+void SessionImpl::Start(Operation& op) {
+  Hold();
+  Resume(op);
+}
+
+void SessionImpl::Resume(Operation& op) {
+  env_.posted = op.posted;
+  env_.operation = op.number;
+  env_.scratch_bytes = op.scratch_bytes;
+  switch (op.machine.index()) {
+    case 1:
+      return Advance(op, *std::get_if<GetMachine>(&op.machine));
+    case 2:
+      return Advance(op, *std::get_if<PutMachine>(&op.machine));
+    case 3:
+      return Advance(op, *std::get_if<ModifyMachine>(&op.machine));
+    case 4:
+      return Advance(op, *std::get_if<ScanBucket>(&op.machine));
+    default:
+      return EndWith(op, Outcome::kInternal);
+  }
+}
+
+template <typename M>
+void SessionImpl::Advance(Operation& op, M& machine) {
+  for (;;) {
+    Action action = machine.Step(env_, op.chain);
+    if constexpr (!std::is_same_v<M, ScanBucket>) {
+      if (!machine.freed().word.empty()) pool_.Unlinked(machine.TakeFreed());
+    }
+    switch (action) {
+      case Action::kPost:
+        return Post(op);
+      case Action::kVerify:
+        env_.now = Tick();
+        break;
+      case Action::kDone:
+        return Settle(op, machine);
+      default:
+        if (!Serve(op, machine, action)) return;
+        env_.now = Tick();
+        break;
+    }
+  }
+}
+
+// Carries out what is not on the way of every operation. False: not to be stepped again now.
+template <typename M>
+bool SessionImpl::Serve(Operation& op, M& machine, Action action) {
+  switch (action) {
+    case Action::kNeedSink:
+      return ServeSink(op, machine);
+    case Action::kNeedBlock:
+      if constexpr (kWrites<M>) ServeBlock(op, machine);
+      return true;
+    case Action::kRefresh:
+      ++stats_.retries;
+      if (!FetchDirectory().ok()) {
+        Abandon(op, Outcome::kDataLoss);
+        return false;
+      }
+      // The new directory may be a moment away: look for it at a decent pace.
+      return Wait(op);
+    case Action::kWait:
+      ++stats_.retries;
+      return Wait(op);
+    case Action::kAskExpire:
+      if constexpr (std::is_same_v<M, GetMachine> || std::is_same_v<M, ModifyMachine>) {
+        Location expired = machine.expire_request();
+        absl::Status asked =
+            parts_.lane->Expire(expired.slot_address, expired.word.raw(), DeadlineOf(op));
+        if (asked.ok()) return true;
+      }
+      Abandon(op, Outcome::kUnavailable);
+      return false;
+    default:
+      Abandon(op, Outcome::kInternal);
+      return false;
+  }
+}
+
+template <typename M>
+bool SessionImpl::ServeSink(Operation& op, M& machine) {
+  if constexpr (std::is_same_v<M, GetMachine>) {
+    if (op.string != nullptr) {
+      op.string->resize(machine.value_bytes());
+      machine.SupplySink(reinterpret_cast<std::byte*>(op.string->data()), op.string->size());
+      return true;
+    }
+    op.get_result->value_bytes = machine.value_bytes();
+    EndWith(op, Outcome::kBufferTooSmall);
+  } else if constexpr (std::is_same_v<M, ScanBucket>) {
+    CopyEntries(op, machine);
+    return true;
+  } else {
+    Abandon(op, Outcome::kInternal);  // shared memory reads by reference
+  }
+  return false;
+}
+
+template <typename M>
+void SessionImpl::ServeBlock(Operation& op, M& machine) {
+  if (op.holds_block) {
+    pool_.PutBack(machine.block(), op.batch);
+    op.holds_block = false;
+  }
+  BlockPool::Taken taken = pool_.Take(machine.block_bytes(), DeadlineOf(op));
+  if (taken.result != Result::kOk) return machine.Fail(taken.result);
+  machine.SupplyBlock(taken.block);
+  op.batch = taken.batch;
+  op.holds_block = true;
+}
+
+void SessionImpl::Post(Operation& op) {
+  op.stage = Operation::Stage::kPosted;
+  op.posted = Tick();
+  ++stats_.chains;
+  stats_.verbs += op.chain.count;
+  for (uint32_t i = 0; i < op.chain.count; ++i) {
+    Verb verb = op.chain.work[i].verb;
+    bool reads = verb == Verb::kRead || verb == Verb::kReadWord;
+    ++(reads ? stats_.reads : verb == Verb::kWrite ? stats_.writes : stats_.atomics);
+  }
+  new_chains_ = true;
+  ++posted_;
+  channel_->Post(&op.chain);
+}
+
+// The clock is first looked at when an
+// operation has to wait for anything: those that don't are done long before.
+Deadline SessionImpl::DeadlineOf(Operation& op) {
+  if (!op.deadline.has_value()) op.deadline = Deadline::After(op.patience);
+  return *op.deadline;
+}
+
+// True: step again at once. At a wait no lock is held and nothing of the operation is linked, so it
+// may also end here.
+bool SessionImpl::Wait(Operation& op) {
+  if (DeadlineOf(op).NanosLeft() == 0) {
+    Abandon(op, Outcome::kDeadlineExceeded);
+    return false;
+  }
+  ++op.waits;
+  int64_t delay = 0;
+  if (op.waits > kSpinWaits) {
+    int64_t ceiling =
+        std::min(kLongestWaitNanos, kFirstWaitNanos << std::min(op.waits - kSpinWaits, 20u));
+    delay = static_cast<int64_t>(random_() % static_cast<uint64_t>(ceiling));
+  }
+  op.not_before = clock_.NowNanos() + delay;
+  op.stage = Operation::Stage::kWaiting;
+  waiting_.push_back(&op);
+  return false;
+}
+
+template <typename M>
+void SessionImpl::Settle(Operation& op, M& machine) {
+  op.outcome = OutcomeOf(machine.result());
+  if constexpr (kWrites<M>) {
+    if (op.holds_block) {
+      if (machine.block().word.empty()) {
+        pool_.Spent(op.batch);
+      } else {
+        pool_.PutBack(machine.block(), op.batch);
+      }
+      op.holds_block = false;
+    }
+  }
+  if constexpr (std::is_same_v<M, ScanBucket>) DropOtherPasses(op, machine);
+  if constexpr (std::is_same_v<M, GetMachine>) SettleGet(op, machine);
+  if constexpr (std::is_same_v<M, PutMachine>) SettlePut(op, machine);
+  if constexpr (std::is_same_v<M, ModifyMachine>) SettleModify(op, machine);
+  EndWith(op, op.outcome);
+}
+
+void SessionImpl::SettleGet(Operation& op, GetMachine& get) {
+  GetResult& r = *op.get_result;
+  if (op.outcome != Outcome::kOk) {
+    ++stats_.misses;
+    if (op.has_hint) cache_.Forget(op.key);
+    return;
+  }
+  ++stats_.hits;
+  r.value_bytes = get.value_bytes();
+  r.version = get.version();
+  if (get.expiry() != 0) {
+    r.ttl_left = Milliseconds(get.expiry() > env_.now ? get.expiry() - env_.now : 0);
+  }
+  if (op.string != nullptr) op.string->resize(get.value_bytes());
+  cache_.Remember(op.key, get.found(), get.stamp());
+}
+
+void SessionImpl::SettlePut(Operation& op, PutMachine& put) {
+  WriteResult& r = *op.write_result;
+  r.version = op.outcome == Outcome::kOk ? put.version() : 0;
+  if (put.absorbed()) ++stats_.absorbed;
+  if (op.outcome == Outcome::kOk || op.outcome == Outcome::kExists) {
+    cache_.Remember(op.key, put.found(), put.stamp());
+  } else if (op.has_hint) {
+    cache_.Forget(op.key);
+  }
+}
+
+void SessionImpl::SettleModify(Operation& op, ModifyMachine& modify) {
+  WriteResult& r = *op.write_result;
+  bool told = op.outcome == Outcome::kOk || op.outcome == Outcome::kVersionMismatch;
+  r.version = told ? modify.version() : 0;
+  r.sum = modify.sum();
+  if (op.outcome == Outcome::kOk && modify.found().known()) {
+    cache_.Remember(op.key, modify.found(), modify.stamp());
+  } else {
+    cache_.Forget(op.key);
+  }
+}
+
+// Ends an operation that is not under way in the channel and has linked nothing.
+void SessionImpl::Abandon(Operation& op, Outcome outcome) {
+  if (op.holds_block) {
+    const Block* block = nullptr;
+    if (PutMachine* put = std::get_if<PutMachine>(&op.machine)) block = &put->block();
+    if (ModifyMachine* modify = std::get_if<ModifyMachine>(&op.machine)) block = &modify->block();
+    pool_.PutBack(*block, op.batch);
+    op.holds_block = false;
+  }
+  EndWith(op, outcome);
+}
+
+void SessionImpl::EndWith(Operation& op, Outcome outcome) {
+  op.outcome = outcome;
+  op.stage = Operation::Stage::kDone;
+  bool answer = outcome == Outcome::kOk || outcome == Outcome::kNotFound ||
+                outcome == Outcome::kExists || outcome == Outcome::kVersionMismatch;
+  if (!answer) ++stats_.failures;
+  if (op.get_result != nullptr) op.get_result->outcome = outcome;
+  if (op.write_result != nullptr) op.write_result->outcome = outcome;
+  Unhold();
+  if (op.number != 0) Finished(op);
+}
+
+void SessionImpl::Pump() {
+  Chain* done[16];
+  if (new_chains_) {
+    new_chains_ = false;
+    ++stats_.round_trips;
+  }
+  uint32_t n = channel_->Poll(done, 16);
+  posted_ -= n;
+  for (uint32_t i = 0; i < n; ++i) {
+    Operation& op = operations_[done[i]->cookie];
+    env_.now = Tick();
+    Resume(op);
+  }
+  if (!waiting_.empty()) PumpWaiting();
+}
+
+void SessionImpl::PumpWaiting() {
+  int64_t now = clock_.NowNanos();
+  int64_t next = INT64_MAX;
+  std::vector<Operation*> waiting;
+  waiting.swap(waiting_);
+  for (Operation* op : waiting) {
+    if (op->not_before > now) {
+      next = std::min(next, op->not_before);
+      waiting_.push_back(op);
+      continue;
+    }
+    env_.now = Tick();
+    Resume(*op);
+  }
+  if (posted_ != 0 || waiting_.empty() || next == INT64_MAX) return;
+  // Nothing but waits: leave the core to whoever is waited for.
+  Pause(next - now);
+}
+
+void SessionImpl::RunBlocking(Operation& op) {
+  Start(op);
+  while (op.stage != Operation::Stage::kDone) Pump();
+}
+
+}  // namespace dunlin

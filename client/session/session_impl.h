@@ -1,0 +1,199 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/connect/directory_copy.h"
+#include "client/connect/session_parts.h"
+#include "client/session/block_pool.h"
+#include "client/session/location_cache.h"
+#include "client/session/operation.h"
+#include "common/base/clock.h"
+#include "common/base/random.h"
+#include "common/fabric/fabric.h"
+#include "dunlin/client.h"
+#include "dunlin/session.h"
+
+namespace dunlin {
+
+// The driver of the protocol's state machines on one channel: it carries out what they ask for
+// (chains, clock, blocks, directory, waits) and keeps what they must not know: location cache,
+// block pool, deadlines, the session word.
+//
+// Files: session_impl.cc (set-up, liveness, the session word), driver.cc (stepping), calls.cc
+// (blocking calls), batch.cc (many keys, submitted calls), scan_call.cc.
+class SessionImpl final : public Session, private PinnedValue::Owner {
+ public:
+  SessionImpl(ShmSessionParts parts, std::unique_ptr<Channel> channel,
+              const SessionOptions& options);
+  ~SessionImpl() override;
+
+  GetResult GetInto(Bytes key, std::span<std::byte> buffer, const CallOptions& options) override;
+  GetResult GetString(Bytes key, std::string* value, const CallOptions& options) override;
+  GetResult Head(Bytes key, const CallOptions& options) override;
+  GetResult GetPinned(Bytes key, PinnedValue* value, const CallOptions& options) override;
+  WriteResult PutBytes(Bytes key, Bytes value, const PutOptions& options) override;
+  WriteResult RemoveBytes(Bytes key, const CallOptions& options) override;
+  WriteResult CompareAndSet(Bytes key, uint64_t version, Bytes value,
+                            const PutOptions& options) override;
+  WriteResult Add(Bytes key, int64_t delta, const AddOptions& options) override;
+  WriteResult Touch(Bytes key, std::optional<Milliseconds> ttl,
+                    const CallOptions& options) override;
+
+  void MultiGet(std::span<GetRequest> requests, const CallOptions& options) override;
+  void MultiPut(std::span<PutRequest> requests, const CallOptions& options) override;
+  void MultiRemove(std::span<RemoveRequest> requests, const CallOptions& options) override;
+
+  bool SubmitGet(Bytes key, std::span<std::byte> buffer, GetCallback done,
+                 const CallOptions& options) override;
+  bool SubmitPut(Bytes key, Bytes value, WriteCallback done, const PutOptions& options) override;
+  bool SubmitRemove(Bytes key, WriteCallback done, const CallOptions& options) override;
+  uint32_t Poll() override;
+  uint32_t in_flight() const override { return in_flight_; }
+  void Drain() override;
+
+  absl::StatusOr<ScanPage> Scan(uint64_t cursor, const ScanOptions& options) override;
+
+  Stats stats() const override;
+  void ForgetLocations() override { cache_.Clear(); }
+  uint32_t max_key_bytes() const override { return geometry_.max_key_bytes; }
+  uint64_t max_value_bytes() const override { return geometry_.max_value_bytes; }
+
+  // For MakeShmSession.
+  absl::Status FetchDirectory();
+
+ private:
+  // --- session_impl.cc
+  uint64_t Tick() const { return LoadWord(tick_); }
+  // May this call go ahead? Everything but kOk is the call's outcome.
+  Outcome Admit() {
+    if (guard_->InChild()) return Outcome::kForked;
+    env_.now = Tick();
+    if (env_.now != last_tick_) {
+      OnNewTick();
+    } else if (++same_tick_calls_ <= 16 || same_tick_calls_ % 64 == 0) {
+      OnSameTick();
+    }
+    return channel_->broken().ok() ? Outcome::kOk : Outcome::kUnavailable;
+  }
+  void OnNewTick();
+  void OnSameTick();
+  void BreakIfHungUp();
+  // While held, the server reuses nothing that was unlinked since the hold began.
+  void Hold() {
+    if (holds_++ == 0) SetMark(env_.now);
+  }
+  void Unhold() {
+    if (--holds_ == 0) SetMark(0);
+  }
+  void SetMark(uint64_t tick) {
+    mark_tick_ = tick;
+    if (mark_ != nullptr) StoreWord(mark_, tick);
+  }
+  void RenewMark();
+  void Unpin() override;
+
+  // --- driver.cc
+  Operation& Blocking() { return operations_[0]; }
+  // Sets up an operation on `key`; everything but kOk ends it at once.
+  Outcome Prepare(Operation& op, Bytes key, const CallOptions& options);
+  void EnsureScratch(Operation& op, uint32_t bytes);
+  Location Hint(Operation& op);
+  void Start(Operation& op);
+  void Resume(Operation& op);
+  template <typename M>
+  void Advance(Operation& op, M& machine);
+  template <typename M>
+  bool Serve(Operation& op, M& machine, Action action);
+  template <typename M>
+  void ServeBlock(Operation& op, M& machine);
+  template <typename M>
+  bool ServeSink(Operation& op, M& machine);
+  void Post(Operation& op);
+  bool Wait(Operation& op);
+  template <typename M>
+  void Settle(Operation& op, M& machine);
+  void SettleGet(Operation& op, GetMachine& get);
+  void SettlePut(Operation& op, PutMachine& put);
+  void SettleModify(Operation& op, ModifyMachine& modify);
+  void Abandon(Operation& op, Outcome outcome);
+  void EndWith(Operation& op, Outcome outcome);
+  Deadline DeadlineOf(Operation& op);
+  // One round: hands finished chains to their operations, steps those whose wait is over.
+  void Pump();
+  void PumpWaiting();
+  void RunBlocking(Operation& op);
+
+  // --- calls.cc
+  GetResult BlockingGet(Bytes key, GetMode mode, std::span<std::byte> buffer, std::string* string,
+                        const CallOptions& options);
+  Outcome CheckWrite(uint64_t value_bytes, const std::optional<Milliseconds>& ttl) const;
+  uint64_t ExpiryOf(const std::optional<Milliseconds>& ttl) const;
+  WriteResult BlockingModify(const ModifyMachine::Request& request, Bytes key,
+                             const CallOptions& options);
+  void StartPut(Operation& op, Bytes value, const PutOptions& options);
+
+  // --- batch.cc
+  Operation* TakeSlot();
+  Operation& WaitForSlot();
+  void FreeSlot(Operation& op);
+  void Finished(Operation& op);
+  void WaitForBatch(uint32_t until);
+  template <typename Request>
+  bool PrepareOne(Operation& op, Request& request, Outcome refused, const CallOptions& options);
+  template <typename Request, typename StartOne>
+  void RunBatch(std::span<Request> requests, const CallOptions& options, StartOne&& start);
+  Outcome Refusal(const GetRequest& request) const;
+  Outcome Refusal(const PutRequest& request) const;
+  Outcome Refusal(const RemoveRequest& request) const;
+  void StartGet(Operation& op, std::span<std::byte> buffer);
+  void StartRemove(Operation& op);
+  bool EndsAtOnce(Operation& op, Outcome outcome);
+  uint32_t RunCallbacks();
+
+  // --- scan_call.cc
+  static void DropOtherPasses(Operation& op, const ScanBucket& scan);
+  void CopyEntries(Operation& op, const ScanBucket& scan);
+  Outcome ScanOne(ScanCursor at, const ScanOptions& options, ScanCursor* next,
+                  std::vector<ScanEntry>* entries);
+  Outcome FetchRuns(size_t first, const ScanOptions& options, std::vector<ScanEntry>* entries);
+
+  ShmSessionParts parts_;
+  ForkGuard* const guard_;
+  const uint64_t* const tick_;
+  uint64_t* mark_ = nullptr;  // null in a read-only session
+  Geometry geometry_;
+  DirectoryCopy directory_;
+  const std::unique_ptr<Channel> channel_;
+  LocationCache cache_;
+  BlockPool pool_;
+  SystemClock clock_;
+  Random random_;
+  Env env_;
+  const SessionOptions options_;
+
+  std::vector<Operation> operations_;  // [0] serves blocking calls
+  std::vector<uint32_t> free_slots_;
+  std::vector<Operation*> waiting_;
+  std::vector<Operation*> finished_;  // submitted ones whose callbacks are still to run
+  uint32_t in_flight_ = 0;            // submitted, callback not yet run
+  uint32_t batch_left_ = 0;           // of the multi-key call under way
+  uint32_t posted_ = 0;               // chains with the channel
+  bool new_chains_ = false;           // posted since the last poll
+
+  uint64_t last_tick_ = 0;
+  uint64_t same_tick_calls_ = 0;
+  int64_t tick_seen_at_ = 0;
+  int64_t hang_up_checked_at_ = 0;
+  uint32_t holds_ = 0;
+  uint32_t pins_ = 0;
+  uint64_t mark_tick_ = 0;
+  Stats stats_;
+};
+
+Outcome OutcomeOf(Result result);
+
+}  // namespace dunlin

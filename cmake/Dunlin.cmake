@@ -1,0 +1,133 @@
+# The functions with which folders declare their targets.
+
+# dunlin_add_existing(<folder>...): adds each folder that has a CMakeLists.txt.
+function(dunlin_add_existing)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+      add_subdirectory("${folder}")
+    endif()
+  endforeach()
+endfunction()
+
+# LENIENT-BEGIN
+macro(dunlin_skip_unless_sources_exist name)
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source_path "${source}" ABSOLUTE)
+    if(NOT EXISTS "${source_path}" AND NOT source MATCHES "^[$]<")
+      get_source_file_property(source_generated "${source_path}" GENERATED)
+      if(NOT source_generated)
+        message(WARNING "${name} is skipped: ${source_path} doesn't exist")
+        return()
+      endif()
+    endif()
+  endforeach()
+endmacro()
+# LENIENT-END
+
+# dunlin_library(<name> [SOURCES file...] [DEPS target...])
+# A static, position-independent library; without SOURCES an INTERFACE library of headers.
+function(dunlin_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "dunlin_library(${name}): unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_SOURCES)
+  dunlin_skip_unless_sources_exist(${name})  # LENIENT
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_link_libraries(${name} PUBLIC ${arg_DEPS})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${arg_DEPS})
+  endif()
+endfunction()
+
+# dunlin_executable(<name> SOURCES file... [DEPS target...])
+function(dunlin_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "dunlin_executable(${name}): needs SOURCES, accepts DEPS; "
+                        "unexpected: '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  dunlin_skip_unless_sources_exist(${name})  # LENIENT
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+endfunction()
+
+# dunlin_test_properties(<name> <timeout in seconds> <labels>): for a test that add_test() made. Gives
+# instrumented builds, which run several times slower, more time, and readable reports.
+function(dunlin_test_properties name timeout labels)
+  set(environment)
+  if(DUNLIN_SANITIZE)
+    math(EXPR timeout "${timeout} * 5")
+    find_program(DUNLIN_SYMBOLIZER NAMES llvm-symbolizer-16 llvm-symbolizer)
+    mark_as_advanced(DUNLIN_SYMBOLIZER)
+    set(common "")
+    if(DUNLIN_SYMBOLIZER)
+      set(common ":external_symbolizer_path=${DUNLIN_SYMBOLIZER}")
+    endif()
+    set(environment "ASAN_OPTIONS=detect_stack_use_after_return=1${common}"
+      "UBSAN_OPTIONS=print_stacktrace=1${common}" "TSAN_OPTIONS=halt_on_error=1${common}")
+  endif()
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${environment}")
+endfunction()
+
+# dunlin_test(<name> SOURCES file... [DEPS target...] [ARGS argument...] [LABELS label...]
+#             [TIMEOUT seconds] [RUN_SERIAL])
+# A GoogleTest binary with its main, registered in ctest as one test. The label is "unit" and the
+# time limit 60 s unless told otherwise. The sanitizer builds run the labels unit, conformance,
+# end_to_end and fuzz, but nothing that also has the label "timing". RUN_SERIAL keeps other tests
+# from running beside it.
+function(dunlin_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL" "TIMEOUT" "SOURCES;DEPS;ARGS;LABELS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "dunlin_test(${name}): needs SOURCES; "
+                        "unexpected: '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  dunlin_skip_unless_sources_exist(${name})  # LENIENT
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+  dunlin_test_properties(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+  set_tests_properties(${name} PROPERTIES RUN_SERIAL ${arg_RUN_SERIAL})
+endfunction()
+
+# dunlin_fuzzer(<name> SOURCES file... [DEPS target...] [CORPUS folder] [RUNS n])
+# SOURCES define LLVMFuzzerTestOneInput. With DUNLIN_FUZZ this is a libFuzzer binary. Without, it
+# is a plain binary that runs the function over each file of CORPUS (by default the folder "corpus"
+# beside the CMakeLists.txt) and over RUNS seeded mutations of them: the same code as a ctest.
+function(dunlin_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS;RUNS" "SOURCES;DEPS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "dunlin_fuzzer(${name}): needs SOURCES; "
+                        "unexpected: '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_CORPUS)
+    set(arg_CORPUS corpus)
+  endif()
+  if(NOT arg_RUNS)
+    set(arg_RUNS 5000)
+  endif()
+  get_filename_component(corpus "${arg_CORPUS}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+  dunlin_skip_unless_sources_exist(${name})  # LENIENT
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  if(DUNLIN_FUZZ)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    # The first folder is where libFuzzer writes new inputs; the corpus is only read.
+    set(found "${CMAKE_CURRENT_BINARY_DIR}/${name}_found")
+    file(MAKE_DIRECTORY "${found}")
+    add_test(NAME ${name} COMMAND ${name} -runs=${arg_RUNS} -seed=1 "${found}" "${corpus}")
+  else()
+    target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/fuzz/regression_main.cc")
+    target_link_libraries(${name} PRIVATE dunlin_base)
+    add_test(NAME ${name} COMMAND ${name} --runs=${arg_RUNS} "${corpus}")
+  endif()
+  dunlin_test_properties(${name} 120 fuzz)
+endfunction()

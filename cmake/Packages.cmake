@@ -1,0 +1,19 @@
+# Everything that is found outside of this tree, once. All of it is packaged by Debian 12
+# (tools/install-packages); nothing is downloaded while configuring.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
+
+if(DUNLIN_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+if(DUNLIN_BUILD_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

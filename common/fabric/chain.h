@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dunlin {
+
+// A chain: an ordered list of one-sided verbs, posted in one go on one session: one round trip.
+// What it promises is in fabric/fabric.h. It is plain data: the protocol fills it, a fabric carries
+// it out and writes the results back into it.
+
+enum class Verb : uint8_t {
+  kRead,         // `length` bytes at `remote` -> `sink`, or the scratch at `local`
+  kReadWord,     // the aligned word at `remote` -> result
+  kWrite,        // scratch at `local`, `length` bytes, then `tail` -> `remote`
+  kCompareSwap,  // word at `remote`: if == compare then = swap; the value found -> result
+  kFetchAdd,     // word at `remote`: += swap; the value found -> result
+};
+
+struct Work {
+  Verb verb = Verb::kRead;
+  // kRead only: the fabric may hand out `data` pointing into the region instead of copying; what
+  // lies there is then read later than the chain's other words.
+  bool by_reference = false;
+  uint32_t length = 0;
+  uint32_t local = 0;
+  uint32_t tail_length = 0;
+  uint64_t remote = 0;
+  uint64_t compare = 0;
+  uint64_t swap = 0;
+  const std::byte* tail = nullptr;
+  std::byte* sink = nullptr;
+  // Results.
+  uint64_t result = 0;
+  const std::byte* data = nullptr;
+};
+
+enum class ChainOutcome : uint8_t {
+  kPending,
+  kDone,         // every verb was executed
+  kNotExecuted,  // none was: refused before it left
+  kUnknown,      // executed wholly, in part, or not at all
+};
+
+inline constexpr uint32_t kMaxWorks = 8;
+
+struct Chain {
+  Work work[kMaxWorks];
+  uint32_t count = 0;
+  ChainOutcome outcome = ChainOutcome::kPending;
+  // Base of what `local` is relative to. It belongs to the fabric from Post until the chain is
+  // handed back by Poll, as do `sink` and `tail`.
+  std::byte* scratch = nullptr;
+  // For whoever posts.
+  uint64_t cookie = 0;
+
+  void Clear() {
+    count = 0;
+    outcome = ChainOutcome::kPending;
+  }
+  // REQUIRES: count < kMaxWorks.
+  Work& Add(Verb verb, uint64_t remote) {
+    Work& w = work[count++];
+    w.verb = verb;
+    w.remote = remote;
+    return w;
+  }
+  Work& Read(uint64_t remote, uint32_t length, uint32_t local) {
+    Work& w = Add(Verb::kRead, remote);
+    w.length = length;
+    w.local = local;
+    w.by_reference = false;
+    w.sink = nullptr;
+    return w;
+  }
+  Work& ReadByReference(uint64_t remote, uint32_t length, uint32_t local) {
+    Work& w = Read(remote, length, local);
+    w.by_reference = true;
+    return w;
+  }
+  Work& ReadWord(uint64_t remote) { return Add(Verb::kReadWord, remote); }
+  Work& Write(uint64_t remote, uint32_t local, uint32_t length, const std::byte* tail,
+              uint32_t tail_length) {
+    Work& w = Add(Verb::kWrite, remote);
+    w.length = length;
+    w.local = local;
+    w.tail = tail;
+    w.tail_length = tail_length;
+    return w;
+  }
+  Work& CompareSwap(uint64_t remote, uint64_t compare, uint64_t swap) {
+    Work& w = Add(Verb::kCompareSwap, remote);
+    w.compare = compare;
+    w.swap = swap;
+    return w;
+  }
+  bool Swapped(uint32_t i) const { return work[i].result == work[i].compare; }
+};
+
+}  // namespace dunlin

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace dunlin {
+
+// Messages of the lane between a session and its server. Each is a frame: this header, then `bytes`
+// bytes of body. Little-endian. The body of kControl is a protobuf (proto/control.proto); all
+// others are the fixed structs below, some followed by an array whose length they state.
+enum class LaneKind : uint16_t {
+  kControlRequest = 1,  // protobuf ControlRequest
+  kControlReply = 2,    // protobuf ControlReply
+  kBlocksRequest = 3,   // BlocksRequest
+  kBlocksReply = 4,     // BlocksReply, then `count` block words
+  kReturnBlocks = 5,    // ReturnBlocks, then `count` ReturnedBlock; no reply
+  kHeartbeat = 6,       // empty; answered with kHeartbeat
+  kExpireRequest = 7,   // ExpireRequest: for sessions that can't write
+  kExpireReply = 8,     // empty; the record is expired or was replaced before
+};
+
+struct LaneFrame {
+  uint32_t bytes;
+  uint16_t kind;
+  uint16_t reserved;  // zero
+};
+static_assert(sizeof(LaneFrame) == 8);
+
+inline constexpr uint32_t kMaxLaneBody = 1u << 20;
+inline constexpr uint32_t kMaxBlocksPerBatch = 1024;
+
+// Asks for one batch of blocks of one size class. For kRunClass, run_bytes says how long each must
+// be and want is 1. Says on the way that every batch up to `resolved_batch` is resolved: each of
+// its blocks is linked to the index or was returned.
+struct BlocksRequest {
+  uint32_t size_class;
+  uint32_t want;  // 1..kMaxBlocksPerBatch; fewer may come
+  uint64_t run_bytes;
+  uint64_t resolved_batch;
+};
+static_assert(sizeof(BlocksRequest) == 24);
+
+enum class BlocksOutcome : uint32_t { kOk = 0, kMemoryFull = 1, kDraining = 2, kRefused = 3 };
+
+// The block words are slot words without fingerprint: offset, class and generation of each block.
+// With them come version numbers for the records: [first_version, first_version + version_count).
+struct BlocksReply {
+  uint32_t outcome;  // BlocksOutcome
+  uint32_t count;
+  uint64_t batch;
+  uint64_t first_version;
+  uint64_t version_count;
+};
+static_assert(sizeof(BlocksReply) == 32);
+
+struct ReturnBlocks {
+  uint32_t count;
+  uint32_t reserved;  // zero
+  uint64_t resolved_batch;
+};
+static_assert(sizeof(ReturnBlocks) == 16);
+
+// A block that the session unlinked, or got and never linked. `word` is the slot word (or the block
+// word); the version of the record goes along for the server's log and checks, 0 if never written.
+struct ReturnedBlock {
+  uint64_t word;
+  uint64_t version;
+};
+static_assert(sizeof(ReturnedBlock) == 16);
+
+struct ExpireRequest {
+  uint64_t slot_address;
+  uint64_t word;
+};
+static_assert(sizeof(ExpireRequest) == 16);
+
+static_assert(std::has_unique_object_representations_v<LaneFrame> &&
+              std::has_unique_object_representations_v<BlocksRequest> &&
+              std::has_unique_object_representations_v<BlocksReply> &&
+              std::has_unique_object_representations_v<ReturnBlocks> &&
+              std::has_unique_object_representations_v<ReturnedBlock> &&
+              std::has_unique_object_representations_v<ExpireRequest>);
+
+// Empty if a frame with this header may follow; otherwise why the connection must be closed.
+std::string WhyNotAFrame(const LaneFrame& frame);
+
+// The same for the fixed part of a body of `body_bytes` bytes.
+std::string WhyNotValid(const BlocksRequest& request, uint64_t body_bytes);
+std::string WhyNotValid(const BlocksReply& reply, uint64_t body_bytes);
+std::string WhyNotValid(const ReturnBlocks& message, uint64_t body_bytes);
+std::string WhyNotValid(const ExpireRequest& request, uint64_t body_bytes);
+
+}  // namespace dunlin

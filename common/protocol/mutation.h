@@ -1,0 +1,60 @@
+#pragma once
+
+// Rules of the protocol that the explorer breaks on purpose, to show that it would notice. In the
+// product DUNLIN_MUTATION(rule) is the constant false and leaves no code; the explorer compiles the
+// machines a second time with DUNLIN_MUTATIONS, where one rule can be broken at a time.
+
+#ifdef DUNLIN_MUTATIONS
+
+namespace dunlin {
+
+enum class Mutation {
+  kNone,
+  // Insert.
+  kReadBeforeLock,      // the READs of an insert are sampled before its lock CAS
+  kUnlockBeforeSlot,    // the unlock goes before the slot CAS
+  kInsertFromOldReads,  // a failed insert tries the next slot of its old sample, unlocked
+  kAbsentWithoutLock,   // absence is believed although the lock CAS failed
+  kTrustHeaderInRead,   // ... if the header in the same READ shows the lock free
+  kWriteAfterSlot,      // the record is written behind the CAS that links it
+  // Absorption.
+  kAbsorbCached,         // by a cached W, not seen in this call
+  kAbsorbByConditional,  // by a conditional winner
+  kAbsorbByRelocation,   // by the same version at another place
+  kIfAbsentMarked,       // put-if-absent is marked unconditional
+  kModifyMarked,         // conditional writes are marked unconditional
+  kIfAbsentAbsorbs,
+  // Keys and misses.
+  kKeyByFingerprint,   // the key is not compared
+  kMissFromEmptySlot,  // a cached get that finds its slot empty says "not found"
+  kKnownWithoutSlot,   // a cached get believes the record without its slot
+  kModifyMissFromEmptySlot,
+  // Expiry.
+  kExpireWithoutCas,  // an expired record is reported as not found
+  kExpireIgnoresCas,  // whatever its CAS found, the key is reported as not found
+  // Reuse.
+  kNoAgeCheck,             // words of any age are believed
+  kFreeOnFailure,          // the old block is freed though the CAS failed
+  kKeepBlockAfterUnknown,  // a block that may be linked is used again
+  // Unknown outcomes.
+  kResolveEmptyAsNotDone,  // expected empty and found empty: not done
+  kResolveAnyWinner,       // a conditional winner proves it done
+  kResolveUnseen,          // absorption although W was not seen in this call
+  // What drivers and servers owe to the protocol; the explorer plays them.
+  kBlindRetry,       // an unknown outcome is tried again
+  kReleaseUnfenced,  // a lock is released before its holder is fenced
+  kCount,
+};
+
+inline thread_local Mutation active_mutation = Mutation::kNone;
+inline bool Mutated(Mutation m) { return active_mutation == m; }
+
+}  // namespace dunlin
+
+#define DUNLIN_MUTATION(rule) (::dunlin::Mutated(::dunlin::Mutation::rule))
+
+#else
+
+#define DUNLIN_MUTATION(rule) false
+
+#endif

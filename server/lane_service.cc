@@ -1,0 +1,217 @@
+#include "server/lane_service.h"
+
+#include <cstring>
+
+#include "common/base/status.h"
+
+namespace dunlin {
+namespace {
+
+constexpr size_t kLongestName = 128;
+
+LaneResult Close(std::string why) { return {LaneVerdict::kClose, std::move(why), ""}; }
+
+void AppendFrame(LaneKind kind, std::string_view body, LaneOutput& output) {
+  LaneFrame frame{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(kind), 0};
+  output.bytes.append(reinterpret_cast<const char*>(&frame), sizeof frame);
+  output.bytes.append(body);
+}
+
+void AppendReply(const control::ControlReply& reply, LaneOutput& output) {
+  AppendFrame(LaneKind::kControlReply, reply.SerializeAsString(), output);
+}
+
+void AppendError(const absl::Status& status, LaneOutput& output) {
+  control::ControlReply reply;
+  reply.set_code(static_cast<uint32_t>(status.code()));
+  reply.set_message(std::string(FromAbsl(status.message())));
+  AppendReply(reply, output);
+}
+
+// The fixed part of a body; the caller has checked `Message` against the body's length.
+template <typename Message>
+Message Fixed(std::span<const std::byte> body) {
+  Message message{};
+  std::memcpy(&message, body.data(), std::min(sizeof message, body.size()));
+  return message;
+}
+
+absl::Status WhyNoSession(const ServerCore& core, const LanePeer& peer,
+                          const control::HelloRequest& hello) {
+  if (peer.session != 0) {
+    return absl::FailedPreconditionError("this connection has session " +
+                                         std::to_string(peer.session) + " already");
+  }
+  if (hello.layout_version() != kLayoutVersion) {
+    return absl::FailedPreconditionError(
+        "layout version: the server (release " + core.config().release + ") has " +
+        std::to_string(kLayoutVersion) + ", the client (release " + hello.client_release() +
+        ") has " + std::to_string(hello.layout_version()) +
+        "; use a client and a server of releases with one layout version");
+  }
+  if (!peer.can_be_fenced) {
+    return absl::FailedPreconditionError(
+        "the server cannot see the client's process, so it could not tell when it has ended; run "
+        "both in one PID namespace (containers: share the host's or the pod's)");
+  }
+  return absl::OkStatus();
+}
+
+LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& hello,
+                 LaneOutput& output) {
+  absl::Status status = WhyNoSession(core, peer, hello);
+  const ServerSession* session = nullptr;
+  if (status.ok()) {
+    absl::StatusOr<const ServerSession*> opened = core.OpenSession(
+        {hello.client_name().substr(0, kLongestName), peer.pid, hello.read_only()});
+    status = opened.status();
+    if (opened.ok()) session = *opened;
+  }
+  if (session == nullptr) {
+    core.CountRefusedConnection();
+    AppendError(status, output);
+    return {LaneVerdict::kNext, "", "hello refused: " + std::string(FromAbsl(status.message()))};
+  }
+  peer.session = session->id;
+  peer.read_only = session->read_only;
+  control::ControlReply reply;
+  control::HelloReply& out = *reply.mutable_hello();
+  out.set_session_id(session->id);
+  out.set_session_word(session->word);
+  out.set_incarnation(core.plan().incarnation);
+  out.set_region_bytes(core.plan().region_bytes);
+  out.set_server_release(core.config().release);
+  out.set_server_pid(core.config().pid);
+  out.set_huge_pages(core.config().huge_pages);
+  output.region = {output.bytes.size(), session->read_only};
+  AppendReply(reply, output);
+  return {};
+}
+
+LaneResult Status(ServerCore& core, LanePeer& peer, const control::StatusRequest& request,
+                  LaneOutput& output) {
+  if (request.count_index()) {
+    if (peer.count_ticket == 0) peer.count_ticket = core.RequestCount();
+    if (!core.CountDone(peer.count_ticket)) return {LaneVerdict::kLater, "", ""};
+    peer.count_ticket = 0;
+  }
+  control::ControlReply reply;
+  core.FillStatus(*reply.mutable_status());
+  reply.mutable_status()->set_counted(request.count_index());
+  // Thousands of sessions may not fit into one frame; the totals do.
+  if (reply.ByteSizeLong() > kMaxLaneBody) reply.mutable_status()->clear_sessions();
+  AppendReply(reply, output);
+  return {};
+}
+
+LaneResult Goodbye(ServerCore& core, LanePeer& peer, LaneOutput& output) {
+  if (peer.session == 0) return Close("goodbye without a session");
+  core.EndSession(peer.session);
+  peer.session = 0;
+  control::ControlReply reply;
+  reply.mutable_goodbye();
+  AppendReply(reply, output);
+  return {};
+}
+
+LaneResult Control(ServerCore& core, LanePeer& peer, std::span<const std::byte> body,
+                   LaneOutput& output) {
+  control::ControlRequest request;
+  if (!request.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
+    return Close("control request of " + std::to_string(body.size()) + " bytes that is no message");
+  }
+  switch (request.request_case()) {
+    case control::ControlRequest::kHello:
+      return Hello(core, peer, request.hello(), output);
+    case control::ControlRequest::kStatus:
+      return Status(core, peer, request.status(), output);
+    case control::ControlRequest::kPing: {
+      control::ControlReply reply;
+      reply.mutable_ping()->set_tick(core.tick());
+      reply.mutable_ping()->set_server_release(core.config().release);
+      AppendReply(reply, output);
+      return {};
+    }
+    case control::ControlRequest::kGoodbye:
+      return Goodbye(core, peer, output);
+    case control::ControlRequest::REQUEST_NOT_SET:
+      break;
+  }
+  AppendError(absl::UnimplementedError("release " + core.config().release +
+                                       " of the server does not know this request"),
+              output);
+  return {};
+}
+
+LaneResult UnknownBatch(uint64_t batch) {
+  return Close("batch " + std::to_string(batch) + " declared resolved, which was never handed out");
+}
+
+LaneResult TakeBlocks(ServerCore& core, LanePeer& peer, std::span<const std::byte> body,
+                      LaneOutput& output) {
+  BlocksRequest request = Fixed<BlocksRequest>(body);
+  if (std::string why = WhyNotValid(request, body.size()); !why.empty()) return Close(why);
+  if (!core.Resolve(peer.session, request.resolved_batch)) {
+    return UnknownBatch(request.resolved_batch);
+  }
+  ServerCore::Blocks blocks = core.TakeBlocks(peer.session, request);
+  std::string reply(reinterpret_cast<const char*>(&blocks.reply), sizeof blocks.reply);
+  reply.append(reinterpret_cast<const char*>(blocks.words.data()),
+               blocks.words.size() * sizeof blocks.words[0]);
+  AppendFrame(LaneKind::kBlocksReply, reply, output);
+  return {};
+}
+
+LaneResult ReturnedBlocks(ServerCore& core, LanePeer& peer, std::span<const std::byte> body) {
+  // It can't have unlinked anything: what it returns would be somebody's record.
+  if (peer.read_only) return Close("blocks returned by a read-only session");
+  ReturnBlocks message = Fixed<ReturnBlocks>(body);
+  if (std::string why = WhyNotValid(message, body.size()); !why.empty()) return Close(why);
+  for (uint32_t i = 0; i < message.count; ++i) {
+    core.ReturnBlock(SlotWord(Fixed<ReturnedBlock>(
+        body.subspan(sizeof message + i * sizeof(ReturnedBlock))).word));
+  }
+  if (!core.Resolve(peer.session, message.resolved_batch)) {
+    return UnknownBatch(message.resolved_batch);
+  }
+  return {};
+}
+
+LaneResult Expired(ServerCore& core, std::span<const std::byte> body, LaneOutput& output) {
+  ExpireRequest request = Fixed<ExpireRequest>(body);
+  if (std::string why = WhyNotValid(request, body.size()); !why.empty()) return Close(why);
+  if (!core.Expire(request.slot_address, SlotWord(request.word))) {
+    return Close("expire request for slot " + std::to_string(request.slot_address) + ", word " +
+                 std::to_string(request.word) + ": no such slot or no such record");
+  }
+  AppendFrame(LaneKind::kExpireReply, "", output);
+  return {};
+}
+
+}  // namespace
+
+LaneResult ApplyLaneMessage(ServerCore& core, LanePeer& peer, LaneKind kind,
+                            std::span<const std::byte> body, LaneOutput& output) {
+  if (kind == LaneKind::kControlRequest) return Control(core, peer, body, output);
+  if (peer.session == 0) {
+    return Close("message of kind " + std::to_string(static_cast<int>(kind)) +
+                 " before a session was opened");
+  }
+  switch (kind) {
+    case LaneKind::kBlocksRequest:
+      return TakeBlocks(core, peer, body, output);
+    case LaneKind::kReturnBlocks:
+      return ReturnedBlocks(core, peer, body);
+    case LaneKind::kHeartbeat:
+      if (!body.empty()) return Close("heartbeat with a body");
+      AppendFrame(LaneKind::kHeartbeat, "", output);
+      return {};
+    case LaneKind::kExpireRequest:
+      return Expired(core, body, output);
+    default:
+      return Close("message of kind " + std::to_string(static_cast<int>(kind)) +
+                   ", which only a server sends");
+  }
+}
+
+}  // namespace dunlin

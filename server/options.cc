@@ -1,0 +1,101 @@
+#include "server/options.h"
+
+#include <sys/un.h>
+
+#include "common/base/size_text.h"
+#include "common/base/status.h"
+#include "common/layout/bucket.h"
+#include "common/layout/record.h"
+#include "common/layout/slot.h"
+
+namespace dunlin {
+
+void DeclareOptions(ServerOptions& o, OptionSet& set) {
+  set.AddString("socket", &o.socket,
+                "Unix socket to listen on; clients on this machine connect here. Default: "
+                "/run/dunlin/dunlin.sock for root, else $XDG_RUNTIME_DIR/dunlin.sock");
+  set.AddString("socket-owner", &o.socket_owner,
+                "owner of the socket: user, user:group or :group. Empty: whoever starts the server");
+  set.AddString("socket-mode", &o.socket_mode,
+                "permissions of the socket, octal; whoever may write to it is a client");
+  set.AddSize("memory", &o.memory, "memory of the region: index, heap and all",
+              {.min = uint64_t{4} << 20, .max = SlotWord::kHeapLimit});
+  set.AddInt("records", &o.records,
+             "number of records to size the index for, at 80 % load. 0: as many as the memory holds "
+             "at 128 bytes each",
+             {.min = 0, .max = int64_t{1} << 36});
+  set.AddDuration("grace", &o.grace,
+                  "how long the memory of a removed record waits before it is reused",
+                  // Several ticks at least: ages are counted in them.
+                  {.min = 20'000'000, .max = 60'000'000'000});
+  set.AddSize("max-value-size", &o.max_value_size, "largest value that is accepted",
+              {.min = 0, .max = kHardMaxValueBytes});
+  set.AddInt("max-sessions", &o.max_sessions, "sessions (client threads) at the same time",
+             {.min = 1, .max = 1 << 20});
+  set.AddEnum("huge-pages", &o.huge_pages, {"auto", "always", "never"},
+              "2 MiB pages for the region. auto: if enough are free; always: fail without");
+  set.AddInt("numa-node", &o.numa_node, "NUMA node to take the memory from. -1: wherever",
+             {.min = -1, .max = 1023});
+  set.AddString("region-dir", &o.region_dir,
+                "directory on a tmpfs or hugetlbfs to take the memory from. Empty: anonymous memory");
+  set.AddBool("lock-memory", &o.lock_memory, "keep the region from being swapped out (mlock)");
+  set.AddDuration("drain-timeout", &o.drain_timeout,
+                  "after SIGTERM, how long to wait for sessions to end",
+                  {.min = 0, .max = 3'600'000'000'000});
+  set.AddEnum("log-format", &o.log_format, {"text", "json"}, "format of the log on stderr");
+  set.AddEnum("log-level", &o.log_level, {"debug", "info", "warning", "error", "off"},
+              "least level that is logged");
+}
+
+std::string DefaultSocketPath(bool root, const char* xdg_runtime_dir, uint32_t uid) {
+  if (root) return "/run/dunlin/dunlin.sock";
+  if (xdg_runtime_dir != nullptr && xdg_runtime_dir[0] == '/') {
+    return std::string(xdg_runtime_dir) + "/dunlin.sock";
+  }
+  return "/tmp/dunlin-" + std::to_string(uid) + ".sock";
+}
+
+absl::StatusOr<uint32_t> ParseMode(std::string_view mode) {
+  uint32_t value = 0;
+  bool ok = !mode.empty() && mode.size() <= 4;
+  for (char c : mode) {
+    ok = ok && c >= '0' && c <= '7';
+    value = value * 8 + static_cast<uint32_t>(c - '0');
+  }
+  if (!ok || value > 0777) {
+    return absl::InvalidArgumentError("socket-mode: expected octal permissions such as 0660, found '" +
+                                      std::string(mode) + "'");
+  }
+  return value;
+}
+
+absl::Status CheckOptions(const ServerOptions& o) {
+  DUNLIN_RETURN_IF_ERROR(ParseMode(o.socket_mode));
+  constexpr size_t kMostPath = sizeof(sockaddr_un::sun_path) - 1;
+  if (o.socket.empty() || o.socket[0] != '/') {
+    return absl::InvalidArgumentError("socket: expected an absolute path, found '" + o.socket + "'");
+  }
+  if (o.socket.size() > kMostPath) {
+    return absl::InvalidArgumentError("socket: a path has at most " + std::to_string(kMostPath) +
+                                      " bytes, this one has " + std::to_string(o.socket.size()));
+  }
+  if (!o.region_dir.empty() && o.huge() == HugePages::kAlways) {
+    return absl::InvalidArgumentError(
+        "huge-pages: 'always' goes with anonymous memory; for huge pages out of a directory set "
+        "region-dir to a hugetlbfs mount and leave huge-pages at 'auto'");
+  }
+  if (o.grace % 1'000'000 != 0) {
+    return absl::InvalidArgumentError("grace: expected whole milliseconds, found " +
+                                      FormatDuration(o.grace));
+  }
+  return absl::OkStatus();
+}
+
+std::string ExitCodesHelp() {
+  return "\nExit codes:\n"
+         "  0  stopped by SIGTERM or SIGINT, or answered --help, --version, --print-config\n"
+         "  1  could not start or go on; the last line of the log says why and what to do\n"
+         "  2  wrong options\n";
+}
+
+}  // namespace dunlin

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/base/log.h"
+#include "common/base/options.h"
+
+namespace dunlin {
+
+enum class HugePages : size_t { kAuto = 0, kAlways = 1, kNever = 2 };
+
+// What the server is told. Durations are in nanoseconds, as OptionSet reads them.
+struct ServerOptions {
+  std::string socket;
+  std::string socket_owner;  // "user", "user:group" or ":group"; empty: as created
+  std::string socket_mode = "0660";
+  uint64_t memory = uint64_t{1} << 30;
+  int64_t records = 0;  // 0: as many as `memory` holds at 128 bytes each
+  int64_t grace = 1'000'000'000;
+  uint64_t max_value_size = uint64_t{64} << 20;
+  int64_t max_sessions = 4096;
+  size_t huge_pages = 0;  // HugePages
+  int64_t numa_node = -1;
+  std::string region_dir;  // empty: anonymous memory (memfd)
+  bool lock_memory = false;
+  int64_t drain_timeout = 5'000'000'000;
+  size_t log_format = 0;  // LogFormat
+  size_t log_level = 1;   // LogLevel
+
+  HugePages huge() const { return static_cast<HugePages>(huge_pages); }
+};
+
+// Declares every option of dunlin-server. `options` holds the defaults and outlives the set.
+void DeclareOptions(ServerOptions& options, OptionSet& set);
+
+// Where the socket is unless told otherwise: /run/dunlin/dunlin.sock for root, else dunlin.sock in
+// $XDG_RUNTIME_DIR, else /tmp/dunlin-UID.sock.
+std::string DefaultSocketPath(bool root, const char* xdg_runtime_dir, uint32_t uid);
+
+// What one option alone cannot say.
+absl::Status CheckOptions(const ServerOptions& options);
+
+// `mode`: octal digits. OK exactly if ParseMode succeeds.
+absl::StatusOr<uint32_t> ParseMode(std::string_view mode);
+
+// The lines behind --help's list of options.
+std::string ExitCodesHelp();
+
+}  // namespace dunlin

@@ -1,0 +1,325 @@
+#include "server/server.h"
+
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "common/base/check.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
+#include "server/region_plan.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+namespace dunlin {
+namespace {
+
+constexpr int64_t kNanosPerTick = 1'000'000;
+constexpr int kIdlePeriod = 100;  // ms between wake-ups without a session
+constexpr uint64_t kStallLimit = 10'000;  // ms without taking a byte of waiting replies
+constexpr size_t kSpareConnections = 64;  // beyond max-sessions, for kvctl status and the like
+constexpr int kMostEvents = 64;
+constexpr int kMostAccepts = 16;
+constexpr uint64_t kAcceptPause = 100;
+
+absl::Status Errno(const std::string& what) { return absl::ErrnoToStatus(errno, ToAbsl(what)); }
+
+// Readable when the peer's process has gone. SO_PEERPIDFD (Linux 6.5) is exact; before that a
+// process that died at once and whose number was taken over is mistaken for the newcomer, and then
+// merely fenced later.
+UniqueFd PeerProcess(int socket, uint32_t pid) {
+  int fd = -1;
+  socklen_t length = sizeof fd;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &length) == 0) return UniqueFd(fd);
+  if (pid == 0) return UniqueFd();
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0u)));
+}
+
+uint32_t PeerPid(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
+  return static_cast<uint32_t>(credentials.pid);
+}
+
+}  // namespace
+
+Server::Server(const ServerOptions& options, std::unique_ptr<Listener> listener,
+               std::unique_ptr<Region> region, const Clock* clock, Logger* logger,
+               std::string release)
+    : options_(options),
+      listener_(std::move(listener)),
+      region_(std::move(region)),
+      clock_(clock),
+      log_(*logger),
+      peer_log_(*logger, 10, 1000),
+      core_(region_->base(), region_->plan(),
+            {std::move(release), static_cast<uint32_t>(getpid()), region_->huge_pages(),
+             region_->numa(), static_cast<uint64_t>(clock->WallNanos())}),
+      start_nanos_(clock->NowNanos()) {}
+
+absl::Status Server::Watch(int fd, Source source, uint64_t id, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = Tag(source, id);
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return Errno("epoll_ctl");
+  return absl::OkStatus();
+}
+
+absl::Status Server::Prepare() {
+  epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.valid()) return Errno("epoll_create1");
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGINT);
+  signals_.Reset(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_.valid()) return Errno("signalfd");
+  DUNLIN_RETURN_IF_ERROR(Watch(signals_.get(), Source::kSignal, 0, EPOLLIN));
+  DUNLIN_RETURN_IF_ERROR(Watch(listener_->fd(), Source::kListener, 0, EPOLLIN));
+  return absl::OkStatus();
+}
+
+void Server::UpdateTick() {
+  core_.SetTick(1 + static_cast<uint64_t>((clock_->NowNanos() - start_nanos_) / kNanosPerTick));
+}
+
+absl::Status Server::Run() {
+  DUNLIN_RETURN_IF_ERROR(Prepare());
+  UpdateTick();
+  core_.SetState(ServerState::kServing);
+  DUNLIN_RETURN_IF_ERROR(listener_->Listen());
+  log_.Info("serving " + FormatRoundedSize(region_->plan().region_bytes) +
+            (region_->huge_pages() ? " on huge pages" : " on 4 KiB pages") + " at " +
+            listener_->path() + ", index for " + FormatCount(IndexCapacity(region_->plan())) +
+            " records at 80 % load");
+  std::array<epoll_event, kMostEvents> events;
+  bool more = false;
+  while (!Finished()) {
+    int wait = more ? 0 : core_.OpenSessions() > 0 ? static_cast<int>(kTickPeriod) : kIdlePeriod;
+    int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, wait);
+    if (n < 0 && errno != EINTR) return Errno("epoll_wait");
+    UpdateTick();
+    for (int i = 0; i < n; ++i) Dispatch(events[i].data.u64, events[i].events);
+    more = core_.Background();
+    if (waiting_ > 0) ResumeWaiting();
+    LogRecovered();
+    CloseStalled();
+    if (accept_again_tick_ != 0 && core_.tick() >= accept_again_tick_) Accept();
+  }
+  core_.SetState(ServerState::kStopped);
+  listener_->Close();
+  log_.Info("stopped; " + std::to_string(core_.OpenSessions()) + " sessions were still open");
+  return absl::OkStatus();
+}
+
+bool Server::Finished() const {
+  if (!core_.draining()) return false;
+  return stop_now_ || core_.OpenSessions() == 0 || core_.tick() >= drain_deadline_;
+}
+
+void Server::Dispatch(uint64_t tag, uint32_t events) {
+  uint64_t id = tag & ((uint64_t{1} << 56) - 1);
+  switch (static_cast<Source>(tag >> 56)) {
+    case Source::kListener:
+      return Accept();
+    case Source::kSignal:
+      return OnSignal();
+    case Source::kConnection:
+      return Serve(id, events);
+    case Source::kProcess:
+      return ProcessGone(id);
+  }
+}
+
+void Server::OnSignal() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (core_.draining()) {
+      stop_now_ = true;
+      continue;
+    }
+    core_.SetState(ServerState::kDraining);
+    drain_deadline_ =
+        core_.tick() + static_cast<uint64_t>(options_.drain_timeout / kNanosPerTick);
+    log_.Info("told to stop: no new sessions or blocks, waiting for " +
+              std::to_string(core_.OpenSessions()) + " open sessions to end");
+  }
+}
+
+void Server::Accept() {
+  accept_again_tick_ = 0;
+  for (int i = 0; i < kMostAccepts; ++i) {
+    UniqueFd socket(accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) {
+      AddConnection(std::move(socket));
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+      // The connection stays in the backlog and would wake us without end.
+      peer_log_.Log(LogLevel::kError, core_.tick(),
+                    "cannot accept a connection: " + std::string(strerror(errno)) +
+                        "; raise the limit of open files (ulimit -n)");
+      accept_again_tick_ = core_.tick() + kAcceptPause;
+      epoll_event event{};
+      event.data.u64 = Tag(Source::kListener, 0);
+      epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_->fd(), &event);
+      return;
+    }
+    break;
+  }
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = Tag(Source::kListener, 0);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_->fd(), &event);
+}
+
+void Server::AddConnection(UniqueFd socket) {
+  uint32_t pid = PeerPid(socket.get());
+  if (connections_.size() + lost_.size() >=
+      static_cast<size_t>(options_.max_sessions) + kSpareConnections) {
+    core_.CountRefusedConnection();
+    peer_log_.Log(LogLevel::kWarning, core_.tick(),
+                  "connection of process " + std::to_string(pid) +
+                      " refused: too many connections; raise max-sessions");
+    return;
+  }
+  uint64_t id = next_id_++;
+  int fd = socket.get();
+  UniqueFd process = PeerProcess(fd, pid);
+  Entry entry{std::make_unique<LaneConnection>(
+                  std::move(socket), std::move(process), pid,
+                  LaneConnection::Descriptors{region_->fd(), region_->read_only_fd()}),
+              EPOLLIN};
+  absl::Status status = Watch(fd, Source::kConnection, id, EPOLLIN);
+  if (status.ok() && entry.lane->process_fd() >= 0) {
+    status = Watch(entry.lane->process_fd(), Source::kProcess, id, EPOLLIN);
+  }
+  if (!status.ok()) {
+    peer_log_.Log(LogLevel::kError, core_.tick(), "connection dropped: " + status.ToString());
+    return;
+  }
+  connections_.emplace(id, std::move(entry));
+}
+
+void Server::Serve(uint64_t id, uint32_t events) {
+  auto found = connections_.find(id);
+  if (found == connections_.end()) return;  // closed earlier in this turn
+  LaneConnection& lane = *found->second.lane;
+  bool waited = lane.waiting();
+  LaneConnection::Progress progress = LaneConnection::Progress::kOpen;
+  if ((events & EPOLLOUT) != 0) {
+    progress = lane.Write();
+    if (progress == LaneConnection::Progress::kOpen && !waited) progress = lane.Resume(core_);
+  }
+  if (progress == LaneConnection::Progress::kOpen && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
+      !waited) {
+    progress = lane.Read(core_);
+  }
+  waiting_ += lane.waiting() - waited;
+  Settle(id, progress);
+}
+
+void Server::Settle(uint64_t id, LaneConnection::Progress progress) {
+  Entry& entry = connections_.find(id)->second;
+  LaneConnection& lane = *entry.lane;
+  if (std::string note = lane.TakeNote(); !note.empty()) {
+    peer_log_.Log(LogLevel::kWarning, core_.tick(),
+                  "process " + std::to_string(lane.peer().pid) + ": " + note);
+  }
+  // What was answered goes out also to a peer that has closed its sending side.
+  LaneConnection::Progress sent = lane.Write();
+  if (progress == LaneConnection::Progress::kOpen) progress = sent;
+  if (progress != LaneConnection::Progress::kOpen) {
+    CloseConnection(id, progress == LaneConnection::Progress::kBroken ? lane.why() : "");
+    return;
+  }
+  uint32_t events = (lane.WantsRead() ? EPOLLIN : 0u) | (lane.WantsWrite() ? EPOLLOUT : 0u);
+  if (events == entry.events) return;
+  entry.events = events;
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = Tag(Source::kConnection, id);
+  DUNLIN_CHECK_EQ(epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, lane.fd(), &event), 0);
+}
+
+void Server::CloseConnection(uint64_t id, const std::string& why) {
+  auto found = connections_.find(id);
+  LaneConnection& lane = *found->second.lane;
+  const LanePeer& peer = lane.peer();
+  if (!why.empty()) {
+    core_.CountRefusedConnection();
+    peer_log_.Log(LogLevel::kWarning, core_.tick(),
+                  "connection of process " + std::to_string(peer.pid) + " closed: " + why);
+  }
+  if (lane.waiting()) --waiting_;
+  if (peer.session != 0) {
+    peer_log_.Log(LogLevel::kWarning, core_.tick(),
+                  "session " + std::to_string(peer.session) + " of process " +
+                      std::to_string(peer.pid) + " ended without a goodbye");
+    core_.LoseSession(peer.session);
+    lost_.emplace(id, Lost{peer.session, lane.ReleaseProcess()});
+  }
+  connections_.erase(found);
+}
+
+void Server::ProcessGone(uint64_t id) {
+  if (auto found = connections_.find(id); found != connections_.end()) {
+    // Its last messages may still be in the socket: blocks that it returned are to be returned.
+    LaneConnection& lane = *found->second.lane;
+    bool waited = lane.waiting();
+    for (int i = 0; i < 64 && !lane.waiting(); ++i) {
+      if (lane.Read(core_) != LaneConnection::Progress::kOpen) break;
+    }
+    waiting_ += lane.waiting() - waited;
+    CloseConnection(id, "");
+  }
+  auto lost = lost_.find(id);
+  if (lost == lost_.end()) return;
+  core_.FenceSession(lost->second.session);
+  lost_.erase(lost);
+}
+
+void Server::ResumeWaiting() {
+  for (auto next = connections_.begin(); next != connections_.end();) {
+    auto here = next++;
+    LaneConnection& lane = *here->second.lane;
+    if (!lane.waiting()) continue;
+    LaneConnection::Progress progress = lane.Resume(core_);
+    if (lane.waiting()) continue;
+    --waiting_;
+    Settle(here->first, progress);
+  }
+}
+
+void Server::CloseStalled() {
+  if (core_.tick() - last_stall_check_ < 1000) return;
+  last_stall_check_ = core_.tick();
+  for (auto next = connections_.begin(); next != connections_.end();) {
+    auto here = next++;
+    LaneConnection& lane = *here->second.lane;
+    lane.NoteStall(core_.tick());
+    if (lane.stalled_since() != 0 && core_.tick() - lane.stalled_since() >= kStallLimit) {
+      CloseConnection(here->first, "it reads no replies");
+    }
+  }
+}
+
+void Server::LogRecovered() {
+  std::optional<ServerCore::Recovered> recovered = core_.TakeRecovered();
+  if (!recovered) return;
+  log_.Info("recovered from " + std::to_string(recovered->sessions) + " ended sessions: " +
+            std::to_string(recovered->locks) + " locks released, " +
+            std::to_string(recovered->blocks) + " blocks freed");
+}
+
+}  // namespace dunlin

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/unique_fd.h"
+#include "server/core.h"
+#include "server/lane_connection.h"
+#include "server/listener.h"
+#include "server/log_limiter.h"
+#include "server/options.h"
+#include "server/region.h"
+
+namespace dunlin {
+
+// The event loop: one thread that carries bytes and the time to a ServerCore. With a session open it
+// wakes every kTickPeriod for the tick, otherwise ten times a second.
+class Server {
+ public:
+  // All are borrowed and outlive the server, except the parts that are handed over.
+  Server(const ServerOptions& options, std::unique_ptr<Listener> listener,
+         std::unique_ptr<Region> region, const Clock* clock, Logger* logger, std::string release);
+
+  // Serves until SIGTERM or SIGINT (which must be blocked in this process), then drains: no new
+  // sessions or blocks, until the last session has ended or the drain timeout is over. A second
+  // signal ends the drain. Errors are those of the system under the loop.
+  absl::Status Run();
+
+ private:
+  enum class Source : uint64_t { kListener, kSignal, kConnection, kProcess };
+  static uint64_t Tag(Source source, uint64_t id) {
+    return static_cast<uint64_t>(source) << 56 | id;
+  }
+
+  struct Entry {
+    std::unique_ptr<LaneConnection> lane;
+    uint32_t events = 0;  // that epoll waits for
+  };
+  // A session without a connection, whose process goes on.
+  struct Lost {
+    uint32_t session = 0;
+    UniqueFd process;
+  };
+
+  absl::Status Prepare();
+  absl::Status Watch(int fd, Source source, uint64_t id, uint32_t events);
+  void UpdateTick();
+  void Dispatch(uint64_t tag, uint32_t events);
+  void Accept();
+  void AddConnection(UniqueFd socket);
+  void Serve(uint64_t id, uint32_t events);
+  // Sends, adapts the watch, closes if need be.
+  void Settle(uint64_t id, LaneConnection::Progress progress);
+  void CloseConnection(uint64_t id, const std::string& why);
+  void ProcessGone(uint64_t id);
+  void ResumeWaiting();
+  void CloseStalled();
+  void OnSignal();
+  void LogRecovered();
+  bool Finished() const;
+
+  const ServerOptions& options_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<Region> region_;
+  const Clock* clock_;
+  Logger& log_;
+  LogLimiter peer_log_;
+  ServerCore core_;
+  const int64_t start_nanos_;
+
+  UniqueFd epoll_;
+  UniqueFd signals_;
+  std::map<uint64_t, Entry> connections_;
+  std::map<uint64_t, Lost> lost_;  // by the id that the connection had
+  uint64_t next_id_ = 1;
+  size_t waiting_ = 0;             // connections that wait for Background
+  uint64_t last_stall_check_ = 0;
+  uint64_t accept_again_tick_ = 0;  // 0: accepting
+  bool stop_now_ = false;
+  uint64_t drain_deadline_ = 0;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <cstring>
+
+#include "common/layout/word.h"
+#include "tests/explorer/digest.h"
+#include "tests/explorer/system.h"
+
+namespace dunlin::explorer {
+namespace {
+
+uint32_t BytesOf(const Work& work) {
+  switch (work.verb) {
+    case Verb::kRead: return work.length;
+    case Verb::kWrite: return work.length + work.tail_length;
+    default: return kWordBytes;
+  }
+}
+
+bool IsAtomic(Verb verb) { return verb == Verb::kCompareSwap || verb == Verb::kFetchAdd; }
+
+}  // namespace
+
+bool System::Post(uint32_t c) {
+  Client& k = client(c);
+  k.posted = Clock(c);
+  k.sampled = 0;
+  k.phase = Phase::kChain;
+  for (uint32_t i = 0; i < k.chain.count; ++i) {
+    Work& work = k.chain.work[i];
+    uint32_t bytes = BytesOf(work);
+    if (work.remote > kRegionBytes || bytes > kRegionBytes - work.remote || work.remote % 8 != 0) {
+      Violate("a chain leaves the region");
+      return false;
+    }
+    k.remaining[i] = (uint32_t{1} << ((bytes + 7) / 8)) - 1;
+    if (work.verb != Verb::kRead) continue;
+    if (work.by_reference && scenario_.references) {
+      // Sampled when the machine looks at it.
+      work.data = world_->region + work.remote;
+      k.remaining[i] = 0;
+      continue;
+    }
+    std::byte* target = work.sink != nullptr ? work.sink : k.scratch + work.local;
+    // What an earlier chain left there must not tell states apart.
+    std::memset(target, 0, work.length);
+    work.data = target;
+  }
+  return RunEager(c);
+}
+
+bool System::ChainDone(const Client& k) const {
+  for (uint32_t i = 0; i < k.chain.count; ++i) {
+    if (k.remaining[i] != 0) return false;
+  }
+  return true;
+}
+
+// WRITEs and atomics take effect in order, and nothing behind one of them before it. A READ in front
+// holds nobody up.
+uint32_t System::EnabledVerbs(const Client& k) const {
+  uint32_t enabled = 0;
+  for (uint32_t i = 0; i < k.chain.count; ++i) {
+    if (k.remaining[i] == 0) continue;
+    enabled |= 1u << i;
+    Verb verb = k.chain.work[i].verb;
+    if (IsAtomic(verb) || verb == Verb::kWrite) break;
+  }
+  return enabled;
+}
+
+// Whether it matters when this word is read or written.
+bool System::Moves(uint32_t c, const Work& work, uint32_t word) const {
+  if (IsAtomic(work.verb)) return true;
+  uint64_t address = work.remote + word * kWordBytes;
+  if (address >= kHeapOffset) {
+    if (!scenario_.reuse) return false;
+    if (work.verb != Verb::kWrite) return true;
+    uint64_t block = (address - kHeapOffset) / BlockBytes(scenario_.block_class);
+    return block >= kMaxBlocks || world_->blocks[block].fresh == 0;
+  }
+  uint32_t position = static_cast<uint32_t>(address % geometry_.bucket_bytes / kWordBytes);
+  if (position == 0) return scenario_.headers_move;
+  SlotWord now(WordAt(address));
+  for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
+    if (!scenario_.keys[key].touched && now.live() && HoldsKey(now, key)) return false;
+  }
+  static_cast<void>(c);
+  return true;
+}
+
+bool System::RunEager(uint32_t c) {
+  Client& k = client(c);
+  for (bool again = true; again && violation_.empty();) {
+    again = false;
+    uint32_t enabled = EnabledVerbs(k);
+    for (uint32_t i = 0; i < k.chain.count; ++i) {
+      if ((enabled >> i & 1) == 0) continue;
+      for (uint32_t word = 0; word < 32; ++word) {
+        if ((k.remaining[i] >> word & 1) == 0 || Moves(c, k.chain.work[i], word)) continue;
+        DoWord(c, i, word);
+        again = true;
+      }
+    }
+  }
+  return ChainDone(k) && CompletionIsLocal();
+}
+
+void System::Complete(uint32_t c) {
+  Client& k = client(c);
+  k.chain.outcome = ChainOutcome::kDone;
+  k.now = Clock(c);
+  k.past = Mix(k.past, k.sampled);
+  k.past = Mix(k.past, k.now << 8 | k.posted);
+  if (scenario_.references) k.past = Mix(k.past, DigestOf(world_->region, kRegionBytes));
+  Run(c);
+}
+
+void System::DoWord(uint32_t c, uint32_t verb, uint32_t word) {
+  Client& k = client(c);
+  Work& work = k.chain.work[verb];
+  k.remaining[verb] &= ~(1u << word);
+  uint64_t address = work.remote + word * kWordBytes;
+  uint64_t found = WordAt(address);
+  switch (work.verb) {
+    case Verb::kRead: {
+      uint32_t n = std::min<uint32_t>(kWordBytes, work.length - word * kWordBytes);
+      std::byte* target = work.sink != nullptr ? work.sink : k.scratch + work.local;
+      std::memcpy(target + word * kWordBytes, world_->region + address, n);
+      if (n < kWordBytes) found &= (uint64_t{1} << (8 * n)) - 1;
+      Log([&] { return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found); });
+      break;
+    }
+    case Verb::kReadWord:
+      work.result = found;
+      Log([&] { return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found); });
+      break;
+    case Verb::kWrite: DoWrite(c, work, word); return;
+    case Verb::kCompareSwap:
+      found = CompareSwap(c, address, work.compare, work.swap);
+      work.result = found;
+      Log([&] { return ClientName(c) + ": CAS   " + AddressName(address) + " " +
+          WordName(address, work.compare) + " -> " + WordName(address, work.swap) +
+          (found == work.compare ? "" : ": FAILS, finds " + WordName(address, found)); });
+      break;
+    case Verb::kFetchAdd: Violate("no machine uses FETCH_ADD"); break;
+  }
+  k.sampled += Mix(Mix(verb * 64 + word + 1, found), 0x51);
+}
+
+void System::DoWrite(uint32_t c, const Work& work, uint32_t word) {
+  Client& k = client(c);
+  uint64_t address = work.remote + word * kWordBytes;
+  for (uint32_t i = 0; i < kWordBytes; ++i) {
+    uint32_t at = word * kWordBytes + i;
+    if (at >= work.length + work.tail_length) break;
+    world_->region[work.remote + at] =
+        at < work.length ? k.scratch[work.local + at] : work.tail[at - work.length];
+  }
+  book_.OnWrite(c, address);
+  Log([&] { return ClientName(c) + ": WRITE " + AddressName(address) + " word " + std::to_string(word); });
+}
+
+uint64_t System::CompareSwap(uint32_t actor, uint64_t address, uint64_t compare, uint64_t swap) {
+  uint64_t found = WordAt(address);
+  if (found != compare || address >= kHeapOffset) {
+    if (address >= kHeapOffset) Violate("an atomic outside the index");
+    return found;
+  }
+  SetPlainWord(world_->region + address, swap);
+  if (address % geometry_.bucket_bytes != 0 && compare != swap) {
+    book_.OnSwing(actor, address, SlotWord(compare), SlotWord(swap));
+  }
+  NoteChange(actor);
+  return found;
+}
+
+// Only a put waits for others, so only there it matters that something has changed.
+void System::NoteChange(uint32_t actor) {
+  for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
+    Client& k = client(c);
+    if (c != actor && k.machine == MachineKind::kPut) k.changed = 1;
+  }
+}
+
+}  // namespace dunlin::explorer

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace dunlin::testing {
+
+// A dunlin-server of its own in a new temporary folder, on a Unix socket there. Killed, and the
+// folder removed, when this is destroyed.
+class ServerProcess {
+ public:
+  struct Options {
+    std::string binary = {};  // the server's executable
+    std::string memory = "256MiB";
+    std::vector<std::string> more = {};  // further arguments
+  };
+  // Returns once the server accepts connections, or with what it wrote to its log.
+  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(const Options& options);
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  std::string target() const { return "shm://" + socket_; }
+  const std::string& socket() const { return socket_; }
+  const std::string& folder() const { return folder_; }
+  pid_t pid() const { return pid_; }
+  std::string Log() const;
+
+  // kill -9, and waits until it is gone.
+  void Kill();
+  // SIGTERM, and waits for its end; returns the exit code, -1 if it died by a signal.
+  int Terminate();
+  // Starts again after Kill or Terminate, on the same socket.
+  absl::Status Restart();
+  // Nanoseconds of CPU the process has used, user and system.
+  int64_t CpuNanos() const;
+
+ private:
+  ServerProcess() = default;
+  absl::Status Launch();
+  absl::Status WaitReady();
+  int Reap();
+
+  Options options_;
+  std::string folder_;
+  std::string socket_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace dunlin::testing

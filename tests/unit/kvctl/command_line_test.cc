@@ -1,0 +1,181 @@
+#include "client/kvctl/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "common/base/status.h"
+
+namespace dunlin::kvctl {
+namespace {
+
+using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+ParsedCommandLine ParseCommandLine(const Words& words) {
+  return kvctl::ParseCommandLine(words, "shm:///default");
+}
+
+template <typename Arguments>
+Arguments Parse(const Words& words) {
+  const ParsedCommandLine parsed = ParseCommandLine(words);
+  EXPECT_TRUE(parsed.status.ok()) << parsed.status;
+  const Arguments* arguments = std::get_if<Arguments>(&parsed.invocation.command);
+  EXPECT_NE(arguments, nullptr);
+  return arguments == nullptr ? Arguments() : *arguments;
+}
+
+std::string ErrorOf(const Words& words) {
+  const ParsedCommandLine parsed = ParseCommandLine(words);
+  EXPECT_EQ(parsed.status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(FromAbsl(parsed.status.message()));
+}
+
+TEST(CommandLine, GlobalOptionsBeforeAndAfterTheCommand) {
+  for (const Words& words : {Words{"--server", "shm:///a", "-o", "json", "--timeout", "1s", "ping"},
+                             Words{"ping", "--server", "shm:///a", "-ojson", "--timeout=1s"}}) {
+    const ParsedCommandLine parsed = ParseCommandLine(words);
+    ASSERT_TRUE(parsed.status.ok()) << parsed.status;
+    EXPECT_EQ(parsed.invocation.server, "shm:///a");
+    EXPECT_EQ(parsed.invocation.output, OutputFormat::kJson);
+    EXPECT_EQ(parsed.invocation.timeout, Milliseconds(1000));
+    EXPECT_TRUE(std::holds_alternative<PingArguments>(parsed.invocation.command));
+  }
+}
+
+TEST(CommandLine, TheEnvironmentBeatsTheDefaultAndTheOptionBoth) {
+  EXPECT_EQ(ParseCommandLine({"ping"}).invocation.server, "shm:///default");
+  ASSERT_EQ(setenv("DUNLIN_SERVER", "shm:///from/environment", 1), 0);
+  EXPECT_EQ(ParseCommandLine({"ping"}).invocation.server, "shm:///from/environment");
+  EXPECT_EQ(ParseCommandLine({"ping", "--server", "shm:///b"}).invocation.server, "shm:///b");
+  ASSERT_EQ(unsetenv("DUNLIN_SERVER"), 0);
+}
+
+TEST(CommandLine, CommandsWithoutArguments) {
+  Parse<StatusArguments>({"status"});
+  Parse<StatsArguments>({"stats"});
+  Parse<LayoutArguments>({"layout"});
+}
+
+TEST(CommandLine, KeysAreTakenAsTheyAre) {
+  for (const char* key : {"a b", "[a]", "[a,b]", "{x}", "a=b", "-", "0x1f", "\"q\"", "a,b", "%%",
+                          "\xff\xfe", "get"}) {
+    EXPECT_EQ(Parse<GetArguments>({"get", key}).key.key, key);
+  }
+  EXPECT_EQ(Parse<GetArguments>({"get", "--", "--raw"}).key.key, "--raw");
+  const GetArguments hex = Parse<GetArguments>({"get", "--encoding", "hex", "6b", "--raw"});
+  EXPECT_EQ(hex.key.encoding, Encoding::kHex);
+  EXPECT_TRUE(hex.raw);
+}
+
+TEST(CommandLine, Put) {
+  const PutArguments plain = Parse<PutArguments>({"put", "k", "v"});
+  EXPECT_EQ(plain.value.argument, "v");
+  EXPECT_EQ(plain.ttl, std::nullopt);
+  EXPECT_EQ(plain.mode, PutMode::kAlways);
+  EXPECT_EQ(Parse<PutArguments>({"put", "k", ""}).value.argument, "");
+  const PutArguments file =
+      Parse<PutArguments>({"put", "k", "--file", "f", "--ttl", "90s", "--if-absent"});
+  EXPECT_EQ(file.value.argument, std::nullopt);
+  EXPECT_EQ(file.value.file, "f");
+  EXPECT_EQ(file.ttl, Milliseconds(90'000));
+  EXPECT_EQ(file.mode, PutMode::kIfAbsent);
+  EXPECT_EQ(Parse<PutArguments>({"put", "k", "v", "--if-present"}).mode, PutMode::kIfPresent);
+  EXPECT_THAT(ErrorOf({"put", "k"}), HasSubstr("expected a VALUE"));
+  EXPECT_THAT(ErrorOf({"put", "k", "v", "--file", "f"}), HasSubstr("excludes"));
+  EXPECT_THAT(ErrorOf({"put", "k", "v", "--if-absent", "--if-present"}), HasSubstr("excludes"));
+  EXPECT_THAT(ErrorOf({"put", "k", "v", "--ttl", "0s"}), HasSubstr("expected at least 1ms"));
+  EXPECT_THAT(ErrorOf({"put", "k", "v", "--ttl", "1d"}), HasSubstr("--ttl"));
+}
+
+TEST(CommandLine, Cas) {
+  const CasArguments cas =
+      Parse<CasArguments>({"cas", "k", "v", "--version", "18446744073709551615"});
+  EXPECT_EQ(cas.version, 18446744073709551615u);
+  EXPECT_EQ(cas.value.argument, "v");
+  EXPECT_THAT(ErrorOf({"cas", "k", "v"}), HasSubstr("--version is required"));
+  EXPECT_THAT(ErrorOf({"cas", "k", "v", "--version", "0"}), HasSubstr("whole number from 1"));
+  EXPECT_THAT(ErrorOf({"cas", "k", "v", "--version", "18446744073709551616"}),
+              HasSubstr("whole number from 1"));
+}
+
+TEST(CommandLine, Incr) {
+  EXPECT_EQ(Parse<IncrArguments>({"incr", "k"}).by, 1);
+  const IncrArguments incr = Parse<IncrArguments>({"incr", "k", "--by", "-010", "--initial", "-5"});
+  EXPECT_EQ(incr.by, -10);
+  EXPECT_EQ(incr.initial, -5);
+  EXPECT_THAT(ErrorOf({"incr", "k", "--by", "1.5"}), HasSubstr("--by is \"1.5\""));
+  EXPECT_THAT(ErrorOf({"incr", "k", "--by", "9223372036854775808"}), HasSubstr("--by is"));
+}
+
+TEST(CommandLine, Touch) {
+  EXPECT_EQ(Parse<TouchArguments>({"touch", "k", "--ttl", "5ms"}).ttl, Milliseconds(5));
+  EXPECT_EQ(Parse<TouchArguments>({"touch", "k", "--ttl", "none"}).ttl, std::nullopt);
+  EXPECT_THAT(ErrorOf({"touch", "k"}), HasSubstr("--ttl is required"));
+}
+
+TEST(CommandLine, Scan) {
+  const ScanArguments scan =
+      Parse<ScanArguments>({"scan", "--prefix", "p", "--limit", "7", "--cursor", "9", "--values"});
+  EXPECT_EQ(scan.prefix, "p");
+  EXPECT_EQ(scan.limit, 7u);
+  EXPECT_EQ(scan.cursor, 9u);
+  EXPECT_TRUE(scan.values);
+  EXPECT_THAT(ErrorOf({"scan", "--limit", "0"}), HasSubstr("whole number from 1"));
+}
+
+TEST(CommandLine, ImportAndExport) {
+  const ImportArguments import =
+      Parse<ImportArguments>({"import", "f", "--format", "debian-index", "--verify", "--progress",
+                              "always", "--batch", "16", "--ttl", "1h"});
+  EXPECT_EQ(import.stream.path, "f");
+  EXPECT_EQ(import.stream.format, Format::kDebianIndex);
+  EXPECT_TRUE(import.verify);
+  EXPECT_EQ(import.progress, ProgressMode::kAlways);
+  EXPECT_EQ(import.batch, 16u);
+  EXPECT_EQ(import.ttl, Milliseconds(3'600'000));
+  EXPECT_EQ(Parse<ImportArguments>({"import"}).stream.path, "-");
+  EXPECT_THAT(ErrorOf({"import", "--verify", "--if-absent"}), HasSubstr("excludes"));
+  EXPECT_THAT(ErrorOf({"import", "--format", "csv"}), HasSubstr("--format"));
+
+  const ExportArguments command = Parse<ExportArguments>(
+      {"export", "--format", "lines", "--encoding", "base64", "--prefix", "p", "--unsorted"});
+  EXPECT_EQ(command.stream.format, Format::kKeyValueLines);
+  EXPECT_EQ(command.stream.encoding, Encoding::kBase64);
+  EXPECT_TRUE(command.unsorted);
+  EXPECT_EQ(Parse<ExportArguments>({"export", "--keys-from", "x"}).keys_from, "x");
+}
+
+TEST(CommandLine, MistakesAreUsageErrorsInTheChosenFormat) {
+  EXPECT_THAT(ErrorOf({}), HasSubstr("see kvctl --help"));
+  EXPECT_THAT(ErrorOf({"frobnicate"}), HasSubstr("see kvctl --help"));
+  EXPECT_THAT(ErrorOf({"get"}), HasSubstr("KEY is required"));
+  EXPECT_THAT(ErrorOf({"get", "a", "b"}), HasSubstr("b"));
+  EXPECT_THAT(ErrorOf({"get", "a", "--nonsense"}), HasSubstr("--nonsense"));
+  EXPECT_THAT(ErrorOf({"ping", "--timeout", "5"}), HasSubstr("--timeout"));
+  EXPECT_EQ(ParseCommandLine({"-o", "json", "frobnicate"}).invocation.output, OutputFormat::kJson);
+  EXPECT_EQ(ParseCommandLine({"get", "-o", "json"}).invocation.output, OutputFormat::kJson);
+}
+
+TEST(CommandLine, HelpNamesCommandsAndExitCodes) {
+  const std::string help = Parse<TextArguments>({"--help"}).text;
+  for (const char* word :
+       {"ping", "get", "put", "del", "cas", "incr", "touch", "scan", "import", "export", "status",
+        "stats", "layout", "completion", "--server", "DUNLIN_SERVER", "Exit codes:", "  10  "}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+  EXPECT_THAT(Parse<TextArguments>({"import", "--help"}).text, HasSubstr("--verify"));
+  EXPECT_THAT(Parse<TextArguments>({"--version"}).text, HasSubstr("kvctl "));
+}
+
+TEST(CommandLine, CompletionKnowsItsOwnOptions) {
+  const std::string bash = Parse<TextArguments>({"completion", "bash"}).text;
+  EXPECT_THAT(bash, HasSubstr("debian-index"));
+  EXPECT_THAT(bash, HasSubstr("--keys-from"));
+  EXPECT_THAT(bash, HasSubstr("*:-o) COMPREPLY=($(compgen -W \"table json\""));
+  EXPECT_THAT(Parse<TextArguments>({"completion", "zsh"}).text, HasSubstr("#compdef kvctl"));
+  EXPECT_THAT(ErrorOf({"completion", "fish"}), HasSubstr("fish"));
+}
+
+}  // namespace
+}  // namespace dunlin::kvctl

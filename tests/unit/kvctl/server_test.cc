@@ -1,0 +1,77 @@
+#include "client/kvctl/commands/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/kvctl/fake_server.h"
+
+namespace dunlin::kvctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Server, Ping) {
+  CommandHarness harness;
+  EXPECT_EQ(RunPing(harness.context), ExitCode::kOk);
+  EXPECT_EQ(harness.out.bytes(), "release     1.2.3\nround trip  12.3 us\n");
+}
+
+TEST(Server, StatusAsksForACountAndShowsMemoryIndexAndSessions) {
+  CommandHarness harness;
+  ServerStatus& status = harness.server.server_status;
+  status.state = "serving";
+  status.heap_bytes = 1 << 30;
+  status.heap_used_bytes = 1 << 28;
+  status.items = 800;
+  status.index_slots = 1000;
+  status.sessions.push_back({3, 4711, "app", false, 61'000, 12, true, 5});
+  EXPECT_EQ(RunStatus(harness.context), ExitCode::kOk);
+  const std::string& text = harness.out.bytes();
+  EXPECT_THAT(text, HasSubstr("state            serving\n"));
+  EXPECT_THAT(text, HasSubstr("heap used bytes   256 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("heap load         25.0 %\n"));
+  EXPECT_THAT(text, HasSubstr("index load   80.0 %\n"));
+  EXPECT_THAT(text, HasSubstr("counted now  yes\n"));
+  EXPECT_THAT(text, HasSubstr("SESSIONS\nID"));
+  EXPECT_THAT(text, HasSubstr("4711  app"));
+}
+
+TEST(Server, StatusAsJson) {
+  CommandHarness harness;
+  harness.context.output = OutputFormat::kJson;
+  harness.server.server_status.incarnation = ~uint64_t{0};
+  EXPECT_EQ(RunStatus(harness.context), ExitCode::kOk);
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("\"incarnation\":\"18446744073709551615\""));
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("\"index_load\":0,"));
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("\"sessions\":[]}\n"));
+}
+
+TEST(Server, StatsShowsSizeClasses) {
+  CommandHarness harness;
+  harness.server.server_status.sessions_lost = 2;
+  harness.server.server_status.classes = {{0, 64, 10, 6, 1024}, {9, 0, 1, 0, 1 << 20}};
+  EXPECT_EQ(RunStats(harness.context), ExitCode::kOk);
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("sessions lost        2\n"));
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("CLASS  BLOCK BYTES  BLOCKS USED"));
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("runs"));
+}
+
+TEST(Server, Layout) {
+  CommandHarness harness;
+  harness.context.output = OutputFormat::kJson;
+  harness.server.layout.heap_offset = 4096;
+  EXPECT_EQ(RunLayout(harness.context), ExitCode::kOk);
+  EXPECT_THAT(harness.out.bytes(), HasSubstr("\"heap_offset\":4096"));
+}
+
+TEST(Server, FailuresOfAdministration) {
+  CommandHarness harness;
+  harness.server.status = absl::DeadlineExceededError("no answer within 5 s");
+  EXPECT_EQ(RunPing(harness.context), ExitCode::kDeadlineExceeded);
+  EXPECT_EQ(RunStatus(harness.context), ExitCode::kDeadlineExceeded);
+  EXPECT_EQ(RunStats(harness.context), ExitCode::kDeadlineExceeded);
+  EXPECT_EQ(harness.out.bytes(), "");
+}
+
+}  // namespace
+}  // namespace dunlin::kvctl
