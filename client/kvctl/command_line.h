@@ -10,6 +10,7 @@
 #include "client/kvctl/commands/import.h"
 #include "client/kvctl/commands/records.h"
 #include "client/kvctl/commands/scan.h"
+#include "client/kvctl/commands/workload.h"
 #include "client/kvctl/context.h"
 
 namespace dunlin::kvctl {
@@ -30,7 +31,7 @@ struct Invocation {
   OutputFormat output = OutputFormat::kTable;
   std::variant<TextArguments, PingArguments, StatusArguments, StatsArguments, LayoutArguments,
                GetArguments, PutArguments, DelArguments, CasArguments, IncrArguments,
-               TouchArguments, ScanArguments, ImportArguments, ExportArguments>
+               TouchArguments, ScanArguments, ImportArguments, ExportArguments, WorkloadArguments>
       command;
 };
 

@@ -89,6 +89,7 @@ class Parser {
   void AddScan();
   void AddImport();
   void AddExport();
+  void AddWorkload();
   void AddCompletion();
   void AddKey(CLI::App* command);
   void AddValue(CLI::App* command);
@@ -113,6 +114,7 @@ class Parser {
     std::string server, timeout = "5s", output = "table";
     std::string key, encoding = "text", value, file, ttl, version, by = "1", initial;
     std::string prefix, cursor = "0", limit = "100", batch = "256";
+    std::string keys = "100000", size = "100", reads = "95", time = "5s";
     std::string path = "-", format = "json", progress = "auto", keys_from, shell;
     bool raw = false, if_absent = false, if_present = false, values = false;
     bool verify = false, unsorted = false;
@@ -141,6 +143,7 @@ Parser::Parser(const std::string& default_server) {
   AddScan();
   AddImport();
   AddExport();
+  AddWorkload();
   AddCompletion();
 }
 
@@ -347,6 +350,31 @@ void Parser::AddExport() {
       ->add_flag("--unsorted", text_.unsorted,
                  "As they come, without keeping all keys in memory to sort them")
       ->excludes(keys);
+}
+
+void Parser::AddWorkload() {
+  CLI::App* workload =
+      AddCommand("workload", "Try the server out with random reads and writes", [this] {
+        WorkloadArguments arguments;
+        DUNLIN_RETURN_IF_ERROR(
+            ParseInteger<uint64_t>("--keys", text_.keys, 1, 100'000'000, &arguments.keys));
+        DUNLIN_RETURN_IF_ERROR(
+            ParseInteger<uint32_t>("--size", text_.size, 0, 1u << 20, &arguments.value_bytes));
+        DUNLIN_RETURN_IF_ERROR(
+            ParseInteger<uint32_t>("--reads", text_.reads, 0, 100, &arguments.reads));
+        DUNLIN_RETURN_IF_ERROR(ParseMilliseconds("--time", text_.time, &arguments.time));
+        arguments.progress = Chosen<ProgressMode>(kProgress, text_.progress);
+        invocation_.command = arguments;
+        return absl::OkStatus();
+      });
+  workload->add_option("--keys", text_.keys, "Keys of its own; they are removed at the end")
+      ->capture_default_str();
+  workload->add_option("--size", text_.size, "Bytes of a value")->capture_default_str();
+  workload->add_option("--reads", text_.reads, "Percent of reads; the rest are puts")
+      ->capture_default_str();
+  workload->add_option("--time", text_.time, "How long, as in 5s")->capture_default_str();
+  AddChoice(workload, "--progress", &text_.progress, kProgress,
+            "On standard error: a bar on a terminal, else (always) a line every 5 s");
 }
 
 void Parser::AddCompletion() {

@@ -43,6 +43,10 @@ ExitCode Run(Context& context, const ExportArguments& arguments) {
   return RunExport(context, arguments);
 }
 
+ExitCode Run(Context& context, const WorkloadArguments& arguments) {
+  return RunWorkload(context, arguments);
+}
+
 template <typename Arguments>
 constexpr bool kNeedsServer = !std::is_same_v<Arguments, TextArguments>;
 

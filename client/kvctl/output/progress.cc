@@ -96,7 +96,7 @@ std::string Progress::Describe(const State& state, int64_t now, bool with_bar) c
   }
   text += "  " + FormatCount(state.done) + " " + options_.unit;
   if (state.failed > 0) text += "  " + FormatCount(state.failed) + " failed";
-  text += "  " + FormatRoundedSize(state.bytes);
+  if (state.bytes > 0) text += "  " + FormatRoundedSize(state.bytes);
   if (seconds > 0) {
     text += "  " + FormatRate(static_cast<double>(state.done) / seconds);
     if (state.fraction.has_value() && *state.fraction > 0 && *state.fraction < 1) {

@@ -36,7 +36,7 @@ class Progress {
   struct State {
     uint64_t done = 0;    // in units
     uint64_t failed = 0;  // of these
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;   // not shown if 0
     // How much of the whole that is, 0 to 1; none if the size of the whole is not known.
     std::optional<double> fraction = {};
   };

@@ -146,6 +146,16 @@ TEST(CommandLine, ImportAndExport) {
   EXPECT_EQ(Parse<ExportArguments>({"export", "--keys-from", "x"}).keys_from, "x");
 }
 
+TEST(CommandLine, Workload) {
+  const WorkloadArguments workload = Parse<WorkloadArguments>(
+      {"workload", "--keys", "10", "--size", "0", "--reads", "50", "--time", "200ms"});
+  EXPECT_EQ(workload.keys, 10u);
+  EXPECT_EQ(workload.value_bytes, 0u);
+  EXPECT_EQ(workload.reads, 50u);
+  EXPECT_EQ(workload.time, Milliseconds(200));
+  EXPECT_THAT(ErrorOf({"workload", "--reads", "101"}), HasSubstr("whole number from 0 to 100"));
+}
+
 TEST(CommandLine, MistakesAreUsageErrorsInTheChosenFormat) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("see kvctl --help"));
   EXPECT_THAT(ErrorOf({"frobnicate"}), HasSubstr("see kvctl --help"));

@@ -123,7 +123,9 @@ class FakeSession final : public Session {
       request.result = PutBytes(request.key, request.value, request.options);
     }
   }
-  void MultiRemove(std::span<RemoveRequest>, const CallOptions&) override {}
+  void MultiRemove(std::span<RemoveRequest> requests, const CallOptions&) override {
+    for (RemoveRequest& request : requests) request.result = RemoveBytes(request.key, {});
+  }
 
   bool SubmitGet(Bytes, std::span<std::byte>, GetCallback, const CallOptions&) override {
     return false;

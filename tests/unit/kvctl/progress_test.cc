@@ -65,10 +65,10 @@ TEST_F(ProgressTest, LinesWhereThereIsNoTerminal) {
     progress.Update({.done = static_cast<uint64_t>(i)});
   }
   EXPECT_EQ(sink_.bytes(),
-            "import  5 records  0 B  1.00 /s  0:05\n"
-            "import  10 records  0 B  1.00 /s  0:10\n");
+            "import  5 records  1.00 /s  0:05\n"
+            "import  10 records  1.00 /s  0:10\n");
   progress.Finish({.done = 11});
-  EXPECT_TRUE(sink_.bytes().ends_with("import  11 records  0 B  1.00 /s  0:11\n"));
+  EXPECT_TRUE(sink_.bytes().ends_with("import  11 records  1.00 /s  0:11\n"));
 }
 
 TEST_F(ProgressTest, SilentByDefaultWithoutTerminalAndWhenToldSo) {
