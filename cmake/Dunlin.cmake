@@ -9,21 +9,6 @@ function(dunlin_add_existing)
   endforeach()
 endfunction()
 
-# LENIENT-BEGIN
-macro(dunlin_skip_unless_sources_exist name)
-  foreach(source IN LISTS arg_SOURCES)
-    get_filename_component(source_path "${source}" ABSOLUTE)
-    if(NOT EXISTS "${source_path}" AND NOT source MATCHES "^[$]<")
-      get_source_file_property(source_generated "${source_path}" GENERATED)
-      if(NOT source_generated)
-        message(WARNING "${name} is skipped: ${source_path} doesn't exist")
-        return()
-      endif()
-    endif()
-  endforeach()
-endmacro()
-# LENIENT-END
-
 # dunlin_library(<name> [SOURCES file...] [DEPS target...])
 # A static, position-independent library; without SOURCES an INTERFACE library of headers.
 function(dunlin_library name)
@@ -32,7 +17,6 @@ function(dunlin_library name)
     message(FATAL_ERROR "dunlin_library(${name}): unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(arg_SOURCES)
-  dunlin_skip_unless_sources_exist(${name})  # LENIENT
     add_library(${name} STATIC ${arg_SOURCES})
     target_link_libraries(${name} PUBLIC ${arg_DEPS})
   else()
@@ -48,12 +32,11 @@ function(dunlin_executable name)
     message(FATAL_ERROR "dunlin_executable(${name}): needs SOURCES, accepts DEPS; "
                         "unexpected: '${arg_UNPARSED_ARGUMENTS}'")
   endif()
-  dunlin_skip_unless_sources_exist(${name})  # LENIENT
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
 endfunction()
 
-# dunlin_test_properties(<name> <timeout in seconds> <labels>): for a test that add_test() made. Gives
+# dunlin_test_properties(<name> <timeout in seconds> <labels>): for a test of add_test(). Gives
 # instrumented builds, which run several times slower, more time, and readable reports.
 function(dunlin_test_properties name timeout labels)
   set(environment)
@@ -90,7 +73,6 @@ function(dunlin_test name)
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
-  dunlin_skip_unless_sources_exist(${name})  # LENIENT
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
@@ -115,7 +97,6 @@ function(dunlin_fuzzer name)
     set(arg_RUNS 5000)
   endif()
   get_filename_component(corpus "${arg_CORPUS}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
-  dunlin_skip_unless_sources_exist(${name})  # LENIENT
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
   if(DUNLIN_FUZZ)

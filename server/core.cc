@@ -70,7 +70,7 @@ void ServerCore::EndSession(uint32_t id) {
   ServerSession* session = sessions_.Find(id);
   DUNLIN_CHECK(session != nullptr && session->state == ServerSession::State::kOpen);
   --open_sessions_;
-  if (session->book.unresolved().empty()) {
+  if (session->book.blocks().empty()) {
     CloseSession(*session);
     return;
   }
@@ -102,9 +102,7 @@ ServerCore::Blocks ServerCore::TakeBlocks(uint32_t id, const BlocksRequest& requ
     result.reply.outcome = static_cast<uint32_t>(outcome);
     return result;
   };
-  if (session->read_only || session->book.blocks() >= kMostUnresolvedBlocks) {
-    return refuse(BlocksOutcome::kRefused);
-  }
+  if (session->read_only) return refuse(BlocksOutcome::kRefused);
   if (draining()) return refuse(BlocksOutcome::kDraining);
 
   SizeClass size_class = static_cast<SizeClass>(request.size_class);
@@ -122,6 +120,10 @@ ServerCore::Blocks ServerCore::TakeBlocks(uint32_t id, const BlocksRequest& requ
   for (BlockRef block : blocks) result.words.push_back(block.word().raw());
   result.reply.count = static_cast<uint32_t>(blocks.size());
   result.reply.batch = session->book.Add(blocks);
+  // With what has come back forgotten, all books together hold no more than what is allocated.
+  if (session->book.NeedsPruning()) {
+    session->book.Prune([this](BlockRef block) { return allocator_.pool().Allocated(block); });
+  }
   // More than one a block: an attempt that fails uses up its version, not its block.
   result.reply.version_count = std::max<uint64_t>(64, 4 * blocks.size());
   result.reply.first_version = next_version_;
@@ -178,9 +180,7 @@ std::unordered_set<uint64_t> ServerCore::Candidates() const {
   auto for_each = [this](bool fenced, auto&& act) {
     for (const auto& [id, session] : sessions_.all()) {
       if ((session->state == ServerSession::State::kFenced) != fenced) continue;
-      for (const BatchBook::Batch& batch : session->book.unresolved()) {
-        for (BlockRef block : batch.blocks) act(block);
-      }
+      for (BlockRef block : session->book.blocks()) act(block);
     }
   };
   for_each(true, [&](BlockRef block) {
@@ -236,7 +236,7 @@ bool ServerCore::Background() {
   return AdvanceWalk() || more;
 }
 
-std::optional<ServerCore::Recovered> ServerCore::TakeRecovered() {
+std::optional<RecoveryReport> ServerCore::TakeRecovered() {
   return std::exchange(recovered_, std::nullopt);
 }
 
@@ -250,7 +250,7 @@ void ServerCore::FillSessions(control::StatusReply& status) const {
     info.set_client_name(session->client_name);
     info.set_read_only(session->read_only);
     info.set_age_ms(tick_ - session->opened_tick);
-    info.set_blocks_in_hand(session->book.blocks());
+    info.set_blocks_in_hand(session->book.blocks().size());
     uint64_t word = LoadWord(region_.SessionWord(session->word));
     info.set_in_call(word != 0);
     info.set_in_call_ms(word != 0 && word < tick_ ? tick_ - word : 0);

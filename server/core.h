@@ -19,8 +19,15 @@
 
 namespace dunlin {
 
-// All that the server knows and decides, without sockets, clock or log: it is told the time and what
-// happened. Works on the region through the same words as any client. Not thread safe.
+// What was done about sessions that did not end in order.
+struct RecoveryReport {
+  uint32_t sessions = 0;
+  uint64_t locks = 0;   // released
+  uint64_t blocks = 0;  // freed
+};
+
+// All that the server knows and decides, without sockets, clock or log: it is told the time and
+// what happened. Works on the region through the same words as any client. Not thread safe.
 class ServerCore {
  public:
   struct Config {
@@ -61,9 +68,9 @@ class ServerCore {
     BlocksReply reply{};
     std::vector<uint64_t> words;
   };
-  static constexpr uint64_t kMostUnresolvedBlocks = 1u << 20;
   Blocks TakeBlocks(uint32_t session, const BlocksRequest& request);
   void ReturnBlock(SlotWord word) { allocator_.Return(word, tick_); }
+  void PrefetchReturn(SlotWord word) const { allocator_.Prefetch(word); }
   // False if that batch was never handed out: the session is confused.
   [[nodiscard]] bool Resolve(uint32_t session, uint64_t batch);
   // Empties the slot if it still holds `word` and that record is past its expiry. False if the
@@ -86,13 +93,8 @@ class ServerCore {
   uint32_t OpenSessions() const { return open_sessions_; }
   void CountRefusedConnection() { ++connections_refused_; }
 
-  // What recovery did, for the log; cleared by the call.
-  struct Recovered {
-    uint32_t sessions = 0;
-    uint64_t locks = 0;
-    uint64_t blocks = 0;
-  };
-  std::optional<Recovered> TakeRecovered();
+  // What recovery did since the last call, for the log.
+  std::optional<RecoveryReport> TakeRecovered();
 
  private:
   void LookAtWords();
@@ -118,12 +120,12 @@ class ServerCore {
   HoldBack hold_;
 
   std::optional<IndexWalk> walk_;
-  uint32_t waiting_fenced_ = 0;     // fenced sessions that no walk has taken up yet
+  uint32_t waiting_fenced_ = 0;  // fenced sessions that no walk has taken up yet
   uint64_t requested_ticket_ = 0;
-  uint64_t walking_ticket_ = 0;     // requests that the current walk answers
+  uint64_t walking_ticket_ = 0;  // requests that the current walk answers
   uint64_t counted_ticket_ = 0;
   IndexWalk::Counts counted_;
-  std::optional<Recovered> recovered_;
+  std::optional<RecoveryReport> recovered_;
 
   uint64_t sessions_opened_ = 0;
   uint64_t sessions_lost_ = 0;

@@ -36,6 +36,7 @@ LaneConnection::Progress LaneConnection::Apply(ServerCore& core) {
     }
     parser_.Pop();
   }
+  backlog_ = pending() >= kMostPending;
   return hung_up_ && !waiting_ ? Progress::kHungUp : Progress::kOpen;
 }
 

@@ -26,20 +26,21 @@ class LaneConnection {
 
   enum class Progress {
     kOpen,
-    kHungUp,   // the peer closed its side
-    kBroken,   // by the peer's messages or by an error: why()
+    kHungUp,  // the peer closed its side
+    kBroken,  // by the peer's messages or by an error: why()
   };
 
   // Reads what has come, at most a bounded amount, and applies it. The replies wait for Write.
   Progress Read(ServerCore& core);
-  // Applies what was read but had to wait (LaneVerdict::kLater, or replies that weren't taken).
+  // Applies what was read but had to wait (LaneVerdict::kLater, or replies that weren't taken: call
+  // it after each Write).
   Progress Resume(ServerCore& core);
   // Sends as much as the socket takes.
   Progress Write();
 
   // What to wait for.
   bool WantsRead() const { return !waiting_ && pending() < kMostPending; }
-  bool WantsWrite() const { return pending() > 0; }
+  bool WantsWrite() const { return pending() > 0 || backlog_; }
   bool waiting() const { return waiting_; }
 
   int fd() const { return socket_.get(); }
@@ -71,6 +72,7 @@ class LaneConnection {
   LaneOutput output_;
   size_t sent_ = 0;
   bool waiting_ = false;
+  bool backlog_ = false;  // messages were left unread because of too many unsent replies
   bool hung_up_ = false;
   uint64_t stalled_since_ = 0;
   uint64_t sent_total_ = 0;

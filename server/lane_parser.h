@@ -10,8 +10,8 @@
 
 namespace dunlin {
 
-// Cuts the byte stream of a lane into frames. Holds at most one frame's worth of bytes and what came
-// behind it. Not thread safe.
+// Cuts the byte stream of a lane into frames. Holds at most one frame's worth of bytes and what
+// came behind it. Not thread safe.
 class LaneParser {
  public:
   struct Frame {

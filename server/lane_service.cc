@@ -167,9 +167,14 @@ LaneResult ReturnedBlocks(ServerCore& core, LanePeer& peer, std::span<const std:
   if (peer.read_only) return Close("blocks returned by a read-only session");
   ReturnBlocks message = Fixed<ReturnBlocks>(body);
   if (std::string why = WhyNotValid(message, body.size()); !why.empty()) return Close(why);
+  constexpr uint32_t kAhead = 8;
+  auto word = [&](uint32_t i) {
+    return SlotWord(
+        Fixed<ReturnedBlock>(body.subspan(sizeof message + i * sizeof(ReturnedBlock))).word);
+  };
   for (uint32_t i = 0; i < message.count; ++i) {
-    core.ReturnBlock(SlotWord(Fixed<ReturnedBlock>(
-        body.subspan(sizeof message + i * sizeof(ReturnedBlock))).word));
+    if (i + kAhead < message.count) core.PrefetchReturn(word(i + kAhead));
+    core.ReturnBlock(word(i));
   }
   if (!core.Resolve(peer.session, message.resolved_batch)) {
     return UnknownBatch(message.resolved_batch);

@@ -98,7 +98,8 @@ absl::Status Listener::TakeLock() {
 absl::Status Listener::ClearPath() const {
   struct stat info {};
   if (lstat(path_.c_str(), &info) != 0) {
-    return errno == ENOENT ? absl::OkStatus() : Errno(errno, "socket: cannot look at '" + path_ + "'");
+    return errno == ENOENT ? absl::OkStatus()
+                           : Errno(errno, "socket: cannot look at '" + path_ + "'");
   }
   if (!S_ISSOCK(info.st_mode)) {
     return absl::AlreadyExistsError("socket: '" + path_ +

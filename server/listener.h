@@ -9,9 +9,9 @@
 
 namespace dunlin {
 
-// The Unix socket that clients connect to. A lock file beside it (PATH.lock, which stays) makes sure
-// that a path has one server: a socket file that a dead server left is replaced, a live server's is
-// an error. The socket file is removed with the object.
+// The Unix socket that clients connect to. A lock file beside it (PATH.lock, which stays) makes
+// sure that a path has one server: a socket file that a dead server left is replaced, a live
+// server's is an error. The socket file is removed with the object.
 class Listener {
  public:
   // Bound, not yet listening. Errors name the path and the remedy. REQUIRES: CheckOptions is OK.

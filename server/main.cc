@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
   dunlin::DeclareOptions(options, set);
   std::vector<const char*> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  auto action = set.Read(std::span<const char* const>(argv + 1, static_cast<size_t>(argc - 1)),
-                         environment);
+  auto action =
+      set.Read(std::span<const char* const>(argv + 1, static_cast<size_t>(argc - 1)), environment);
   absl::Status status = action.ok() ? dunlin::CheckOptions(options) : action.status();
   if (!status.ok()) {
     std::fprintf(stderr, "dunlin-server: %s\nTry dunlin-server --help.\n",

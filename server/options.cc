@@ -14,16 +14,18 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
   set.AddString("socket", &o.socket,
                 "Unix socket to listen on; clients on this machine connect here. Default: "
                 "/run/dunlin/dunlin.sock for root, else $XDG_RUNTIME_DIR/dunlin.sock");
-  set.AddString("socket-owner", &o.socket_owner,
-                "owner of the socket: user, user:group or :group. Empty: whoever starts the server");
+  set.AddString(
+      "socket-owner", &o.socket_owner,
+      "owner of the socket: user, user:group or :group. Empty: whoever starts the server");
   set.AddString("socket-mode", &o.socket_mode,
                 "permissions of the socket, octal; whoever may write to it is a client");
   set.AddSize("memory", &o.memory, "memory of the region: index, heap and all",
               {.min = uint64_t{4} << 20, .max = SlotWord::kHeapLimit});
-  set.AddInt("records", &o.records,
-             "number of records to size the index for, at 80 % load. 0: as many as the memory holds "
-             "at 128 bytes each",
-             {.min = 0, .max = int64_t{1} << 36});
+  set.AddInt(
+      "records", &o.records,
+      "number of records to size the index for, at 80 % load. 0: as many as the memory holds "
+      "at 128 bytes each",
+      {.min = 0, .max = int64_t{1} << 36});
   set.AddDuration("grace", &o.grace,
                   "how long the memory of a removed record waits before it is reused",
                   // Several ticks at least: ages are counted in them.
@@ -36,8 +38,9 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
               "2 MiB pages for the region. auto: if enough are free; always: fail without");
   set.AddInt("numa-node", &o.numa_node, "NUMA node to take the memory from. -1: wherever",
              {.min = -1, .max = 1023});
-  set.AddString("region-dir", &o.region_dir,
-                "directory on a tmpfs or hugetlbfs to take the memory from. Empty: anonymous memory");
+  set.AddString(
+      "region-dir", &o.region_dir,
+      "directory on a tmpfs or hugetlbfs to take the memory from. Empty: anonymous memory");
   set.AddBool("lock-memory", &o.lock_memory, "keep the region from being swapped out (mlock)");
   set.AddDuration("drain-timeout", &o.drain_timeout,
                   "after SIGTERM, how long to wait for sessions to end",
@@ -63,8 +66,8 @@ absl::StatusOr<uint32_t> ParseMode(std::string_view mode) {
     value = value * 8 + static_cast<uint32_t>(c - '0');
   }
   if (!ok || value > 0777) {
-    return absl::InvalidArgumentError("socket-mode: expected octal permissions such as 0660, found '" +
-                                      std::string(mode) + "'");
+    return absl::InvalidArgumentError(
+        "socket-mode: expected octal permissions such as 0660, found '" + std::string(mode) + "'");
   }
   return value;
 }
@@ -73,7 +76,8 @@ absl::Status CheckOptions(const ServerOptions& o) {
   DUNLIN_RETURN_IF_ERROR(ParseMode(o.socket_mode));
   constexpr size_t kMostPath = sizeof(sockaddr_un::sun_path) - 1;
   if (o.socket.empty() || o.socket[0] != '/') {
-    return absl::InvalidArgumentError("socket: expected an absolute path, found '" + o.socket + "'");
+    return absl::InvalidArgumentError("socket: expected an absolute path, found '" + o.socket +
+                                      "'");
   }
   if (o.socket.size() > kMostPath) {
     return absl::InvalidArgumentError("socket: a path has at most " + std::to_string(kMostPath) +

@@ -10,6 +10,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include "common/base/size_text.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "server/available_memory.h"
 #include "server/region_plan.h"
 #include "server/region_view.h"
 
@@ -27,8 +29,7 @@ namespace {
 
 constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
 constexpr long kHugetlbfsMagic = 0x958458f6;
-constexpr const char* kFreeHugePages =
-    "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+constexpr const char* kFreeHugePages = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -47,24 +48,15 @@ std::string HugePageRemedy(uint64_t pages) {
          " provides them (more, if other programs use huge pages too)";
 }
 
-// What is free where the memory comes from, for messages.
-std::string FreeText(int fd, bool memfd) {
-  if (memfd) {
-    std::ifstream file("/proc/meminfo");
-    std::string key;
-    uint64_t kib = 0;
-    std::string unit;
-    while (file >> key >> kib >> unit) {
-      if (key == "MemAvailable:") return FormatRoundedSize(kib << 10) + " of memory are available";
-    }
-    return "how much memory is available is unknown";
-  }
+// Free on the file system of `fd`.
+uint64_t FreeInFileSystem(int fd) {
   struct statfs fs {};
-  if (fstatfs(fd, &fs) != 0) return "how much is free there is unknown";
-  return FormatRoundedSize(static_cast<uint64_t>(fs.f_bavail) *
-                           static_cast<uint64_t>(fs.f_bsize)) +
-         " are free there";
+  if (fstatfs(fd, &fs) != 0) return 0;
+  return static_cast<uint64_t>(fs.f_bavail) * static_cast<uint64_t>(fs.f_bsize);
 }
+
+// Pieces in which memory is taken, looking each time at what is left. As much again is left over.
+constexpr uint64_t kFillStep = uint64_t{256} << 20;
 
 }  // namespace
 
@@ -79,8 +71,8 @@ absl::Status Region::OpenHugeMemfd(const ServerOptions& o, Logger& logger) {
   if (free < wanted) {
     why = std::to_string(wanted) + " huge pages of 2 MiB wanted, " + std::to_string(free) + " free";
   } else {
-    fd_.Reset(memfd_create("dunlin-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB |
-                                                (21u << MFD_HUGE_SHIFT)));
+    fd_.Reset(memfd_create(
+        "dunlin-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | (21u << MFD_HUGE_SHIFT)));
     if (fd_.valid()) {
       huge_pages_ = true;
       page_bytes_ = kHugePageBytes;
@@ -136,7 +128,8 @@ absl::Status Region::Bind(const ServerOptions& o) {
   if (o.numa_node < 0) return absl::OkStatus();
   constexpr size_t kBits = sizeof(unsigned long) * 8;
   std::array<unsigned long, 1024 / kBits> nodes{};
-  nodes[static_cast<size_t>(o.numa_node) / kBits] = 1UL << (static_cast<size_t>(o.numa_node) % kBits);
+  nodes[static_cast<size_t>(o.numa_node) / kBits] = 1UL
+                                                    << (static_cast<size_t>(o.numa_node) % kBits);
   if (mbind(base_, bytes_, MPOL_BIND, nodes.data(), 1024, 0) != 0) {
     return Errno(errno, "numa-node: cannot take memory from node " + std::to_string(o.numa_node) +
                             " (numactl --hardware lists the nodes)");
@@ -145,21 +138,39 @@ absl::Status Region::Bind(const ServerOptions& o) {
   return absl::OkStatus();
 }
 
+// What was wanted, what there is, and the remedy. `error`: of the system, or 0.
+absl::Status Region::NoRoom(const ServerOptions& o, uint64_t free, int error) const {
+  std::string remedy = "lower memory, or free some";
+  std::string where = "the machine";
+  if (huge_pages_) {
+    remedy = "lower memory, or " + HugePageRemedy(bytes_ / page_bytes_);
+    where = "the huge pages";
+  } else if (error != 0 && !o.region_dir.empty()) {
+    remedy = "lower memory, or enlarge it: mount -o remount,size=N " + o.region_dir;
+    where = "region-dir '" + o.region_dir + "'";
+  }
+  return absl::ResourceExhaustedError(
+      "memory: wanted " + FormatRoundedSize(bytes_) + ", but " + where + " had only " +
+      FormatRoundedSize(free) + " available" +
+      (error != 0 ? " (" + std::string(strerror(error)) + ")" : "") + "; " + remedy);
+}
+
 absl::Status Region::Fill(const ServerOptions& o) {
-  int result;
-  do {
-    result = fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes_));
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) return absl::OkStatus();
-  int error = errno;
-  bool memfd = o.region_dir.empty();
-  std::string where = memfd ? "anonymous memory" : "region-dir '" + o.region_dir + "'";
-  std::string remedy = memfd ? "lower memory, or free some"
-                             : "lower memory, or enlarge it: mount -o remount,size=N " + o.region_dir;
-  if (huge_pages_) remedy = "lower memory, or " + HugePageRemedy(bytes_ / page_bytes_);
-  return absl::ResourceExhaustedError("memory: wanted " + FormatRoundedSize(bytes_) + " from " +
-                                      where + ", but " + FreeText(fd_.get(), memfd) + " (" +
-                                      strerror(error) + "); " + remedy);
+  uint64_t free = o.region_dir.empty() ? AvailableMemory() : FreeInFileSystem(fd_.get());
+  FirstToBeKilled until_filled;
+  for (uint64_t at = 0; at < bytes_;) {
+    uint64_t step = std::min(kFillStep, bytes_ - at);
+    // Huge pages are set aside: running out of them is an error, no more.
+    if (!huge_pages_ && AvailableMemory() < bytes_ - at + std::min(kFillStep, bytes_)) {
+      return NoRoom(o, at + AvailableMemory(), 0);
+    }
+    if (fallocate(fd_.get(), 0, static_cast<off_t>(at), static_cast<off_t>(step)) == 0) {
+      at += step;
+    } else if (errno != EINTR) {
+      return NoRoom(o, free, errno);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Region::Lock() {

@@ -17,7 +17,8 @@ namespace dunlin {
 // Create and never a SIGBUS later.
 class Region {
  public:
-  // Every failure says what was wanted, what there is, and what to do. REQUIRES: CheckOptions is OK.
+  // Every failure says what was wanted, what there is, and what to do. REQUIRES: CheckOptions is
+  // OK.
   static absl::StatusOr<std::unique_ptr<Region>> Create(const ServerOptions& options,
                                                         bool max_value_is_default, Logger& logger);
   ~Region();
@@ -40,6 +41,7 @@ class Region {
   absl::Status Map(const ServerOptions& options);
   absl::Status Bind(const ServerOptions& options);
   absl::Status Fill(const ServerOptions& options);
+  absl::Status NoRoom(const ServerOptions& options, uint64_t free, int error) const;
   absl::Status Lock();
   absl::Status Protect(const ServerOptions& options);
 

@@ -62,8 +62,8 @@ absl::StatusOr<Superblock> PlanRegion(const ServerOptions& o, const RegionSeed& 
   s.tick_period_ms = kTickPeriod;
   s.max_key_bytes = kMaxKeyBytes;
 
-  uint64_t records = o.records > 0 ? static_cast<uint64_t>(o.records)
-                                   : s.region_bytes / kAssumedRecordBytes;
+  uint64_t records =
+      o.records > 0 ? static_cast<uint64_t>(o.records) : s.region_bytes / kAssumedRecordBytes;
   uint64_t buckets = BucketsFor(records);
   s.buckets_per_subtable = static_cast<uint32_t>(std::min(buckets, kBucketsPerSubtable));
   uint64_t subtables = buckets / s.buckets_per_subtable;

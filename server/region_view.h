@@ -9,8 +9,8 @@
 
 namespace dunlin {
 
-// The server's own sight of a region: a mapping that somebody else owns, and where things lie in it.
-// Cheap to copy. Words that clients touch too go through layout/word.h.
+// The server's own sight of a region: a mapping that somebody else owns, and where things lie in
+// it. Cheap to copy. Words that clients touch too go through layout/word.h.
 class RegionView {
  public:
   RegionView(std::byte* base, const Superblock& superblock)
@@ -28,9 +28,7 @@ class RegionView {
   }
 
   uint64_t bucket_count() const { return index_bytes_ / kBucketBytes; }
-  std::byte* Bucket(uint64_t number) const {
-    return base_ + index_offset_ + number * kBucketBytes;
-  }
+  std::byte* Bucket(uint64_t number) const { return base_ + index_offset_ + number * kBucketBytes; }
   // Whether a slot of the index lies there: inside it, aligned, and not a bucket's header.
   bool IsSlotAddress(uint64_t address) const {
     return address >= index_offset_ && address - index_offset_ < index_bytes_ &&

@@ -24,7 +24,7 @@ namespace dunlin {
 namespace {
 
 constexpr int64_t kNanosPerTick = 1'000'000;
-constexpr int kIdlePeriod = 100;  // ms between wake-ups without a session
+constexpr int kIdlePeriod = 100;          // ms between wake-ups without a session
 constexpr uint64_t kStallLimit = 10'000;  // ms without taking a byte of waiting replies
 constexpr size_t kSpareConnections = 64;  // beyond max-sessions, for kvctl status and the like
 constexpr int kMostEvents = 64;
@@ -149,8 +149,7 @@ void Server::OnSignal() {
       continue;
     }
     core_.SetState(ServerState::kDraining);
-    drain_deadline_ =
-        core_.tick() + static_cast<uint64_t>(options_.drain_timeout / kNanosPerTick);
+    drain_deadline_ = core_.tick() + static_cast<uint64_t>(options_.drain_timeout / kNanosPerTick);
     log_.Info("told to stop: no new sessions or blocks, waiting for " +
               std::to_string(core_.OpenSessions()) + " open sessions to end");
   }
@@ -221,8 +220,8 @@ void Server::Serve(uint64_t id, uint32_t events) {
     progress = lane.Write();
     if (progress == LaneConnection::Progress::kOpen && !waited) progress = lane.Resume(core_);
   }
-  if (progress == LaneConnection::Progress::kOpen && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
-      !waited) {
+  if (progress == LaneConnection::Progress::kOpen &&
+      (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && !waited) {
     progress = lane.Read(core_);
   }
   waiting_ += lane.waiting() - waited;
@@ -315,10 +314,10 @@ void Server::CloseStalled() {
 }
 
 void Server::LogRecovered() {
-  std::optional<ServerCore::Recovered> recovered = core_.TakeRecovered();
+  std::optional<RecoveryReport> recovered = core_.TakeRecovered();
   if (!recovered) return;
-  log_.Info("recovered from " + std::to_string(recovered->sessions) + " ended sessions: " +
-            std::to_string(recovered->locks) + " locks released, " +
+  log_.Info("recovered from " + std::to_string(recovered->sessions) +
+            " ended sessions: " + std::to_string(recovered->locks) + " locks released, " +
             std::to_string(recovered->blocks) + " blocks freed");
 }
 

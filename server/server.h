@@ -19,8 +19,8 @@
 
 namespace dunlin {
 
-// The event loop: one thread that carries bytes and the time to a ServerCore. With a session open it
-// wakes every kTickPeriod for the tick, otherwise ten times a second.
+// The event loop: one thread that carries bytes and the time to a ServerCore. With a session open
+// it wakes every kTickPeriod for the tick, otherwise ten times a second.
 class Server {
  public:
   // All are borrowed and outlive the server, except the parts that are handed over.
@@ -79,7 +79,7 @@ class Server {
   std::map<uint64_t, Entry> connections_;
   std::map<uint64_t, Lost> lost_;  // by the id that the connection had
   uint64_t next_id_ = 1;
-  size_t waiting_ = 0;             // connections that wait for Background
+  size_t waiting_ = 0;  // connections that wait for Background
   uint64_t last_stall_check_ = 0;
   uint64_t accept_again_tick_ = 0;  // 0: accepting
   bool stop_now_ = false;

@@ -5,7 +5,8 @@
 
 namespace dunlin {
 
-SessionRegistry::SessionRegistry(uint32_t words) : SessionRegistry(words, BucketHeader::kMaxOwner) {}
+SessionRegistry::SessionRegistry(uint32_t words)
+    : SessionRegistry(words, BucketHeader::kMaxOwner) {}
 
 SessionRegistry::SessionRegistry(uint32_t words, uint32_t last_id)
     : words_(words), last_id_(last_id) {

@@ -1,6 +1,10 @@
-#include "bench/micro/ratio.h"
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+
 #include "bench/micro/shm_store.h"
 #include "common/base/check.h"
+#include "common/layout/record.h"
 
 namespace dunlin::bench {
 namespace {
@@ -24,12 +28,52 @@ void BytesPerRecord(benchmark::State& state) {
     state.counters["index_B"] = index;
     state.counters["heap_B"] = heap;
     state.counters["books_B"] = books;
-    state.counters["overhead_B"] = index + heap + books - (kKeyBytes + kShape.value_bytes);
+    state.counters["ratio"] = index + heap + books - (kKeyBytes + kShape.value_bytes);
     state.counters["bound"] = 40;
   }
 }
 
+// What is lost in blocks that are larger than their records, on values of sizes spread evenly over
+// the powers of two from 16 B to 64 KiB. As a part of the blocks.
+void WasteOnAMixOfSizes(benchmark::State& state) {
+  testing::ServerProcess::Options options;
+  options.binary = DUNLIN_SERVER_BINARY;
+  options.memory = "1GiB";
+  options.more = {"--records", "100000"};
+  auto server = testing::ServerProcess::Start(options);
+  DUNLIN_CHECK_OK(server);
+  auto client = Client::Connect((*server)->target());
+  DUNLIN_CHECK_OK(client);
+  for (auto _ : state) {
+    auto before = (*client)->Status();
+    DUNLIN_CHECK_OK(before);
+    uint64_t bytes = 0;
+    {
+      auto session = (*client)->OpenSession();
+      DUNLIN_CHECK_OK(session);
+      Random random(5);
+      std::string value;
+      char key[kKeyBytes];
+      for (uint64_t n = 0; n < 50'000; ++n) {
+        double exponent = 4 + 12 * (static_cast<double>(random() % 1'000'000) / 1e6);
+        value.resize(static_cast<size_t>(std::exp2(exponent)));
+        WriteKey(n, key);
+        DUNLIN_CHECK((*session)->PutBytes(AsBytes({key, kKeyBytes}), AsBytes(value)).ok());
+        bytes += RecordBytes(kKeyBytes, value.size(), false);
+      }
+    }
+    // The session has ended, so that no blocks are in anybody's hands; what it gave back unused
+    // waits for the grace period and is not counted as used.
+    auto after = (*client)->Status();
+    DUNLIN_CHECK_OK(after);
+    double used = static_cast<double>(after->heap_used_bytes - before->heap_used_bytes);
+    state.counters["ratio"] = 100 * (used - static_cast<double>(bytes)) / used;
+    state.counters["bound"] = 12.5;
+  }
+}
+
 BENCHMARK(BytesPerRecord)->Iterations(1);
+BENCHMARK(WasteOnAMixOfSizes)->Iterations(1);
 
 }  // namespace
 }  // namespace dunlin::bench

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "client/c/c_types.h"
 
@@ -48,8 +47,8 @@ dunlin_code Report(const absl::Status& status, dunlin_error* error) {
   if (error == nullptr) return code;
   *error = {};
   error->code = code;
-  const absl::string_view message = status.message();
-  std::memcpy(error->message, message.data(), std::min(message.size(), sizeof error->message - 1));
+  const absl::string_view message = status.message().substr(0, sizeof error->message - 1);
+  std::copy(message.begin(), message.end(), error->message);
   return code;
 }
 

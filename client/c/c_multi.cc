@@ -48,7 +48,6 @@ dunlin_outcome Run(dunlin_session* session, std::vector<To> dunlin_session::*kep
   if (session == nullptr || !IsTime(deadline_ms)) return RefuseAll(DUNLIN_INVALID_ARGUMENT, from);
   std::vector<To>& to = session->*kept;
   const auto fill = [&] {
-    to.clear();
     to.resize(count);
     return true;
   };

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "client/c/c_types.h"
@@ -38,7 +37,7 @@ dunlin_statistics FromStats(const dunlin::Stats& from) {
 
 template <size_t kRoom>
 void CopyText(const std::string& from, char (&to)[kRoom]) {
-  std::memcpy(to, from.data(), std::min(from.size(), kRoom - 1));
+  std::copy_n(from.begin(), std::min(from.size(), kRoom - 1), to);
 }
 
 dunlin_server_status FromStatus(const dunlin::ServerStatus& from) {

@@ -15,6 +15,7 @@ class Deadline {
   static Deadline After(std::chrono::milliseconds time) {
     constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     const int64_t now = SystemClock().NowNanos();
+    if (time.count() <= 0) return Deadline(now);
     if (time.count() >= (kNever - now) / 1'000'000) return Deadline(kNever);
     return Deadline(now + time.count() * 1'000'000);
   }

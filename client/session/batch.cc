@@ -10,6 +10,12 @@ namespace {
 // cache with operations.
 constexpr uint32_t kWindow = 24;
 
+template <typename Request>
+Request& RequestOf(Request& request) {
+  return request;
+}
+GetRequest& RequestOf(GetRequest* request) { return *request; }
+
 }  // namespace
 
 Operation* SessionImpl::TakeSlot() {
@@ -69,9 +75,8 @@ bool SessionImpl::PrepareOne(Operation& op, Request& request, Outcome refused,
 
 // In groups: prepare all of a group (which prefetches the location cache), then start all (which
 // prefetches the index and the heap), then carry on. A group starts when half of the last is done.
-template <typename Request, typename StartOne>
-void SessionImpl::RunBatch(std::span<Request> requests, const CallOptions& options,
-                           StartOne&& start) {
+template <typename Item, typename StartOne>
+void SessionImpl::RunBatch(std::span<Item> requests, const CallOptions& options, StartOne&& start) {
   Operation* group[kWindow];
   size_t next = 0;
   while (next < requests.size()) {
@@ -81,11 +86,11 @@ void SessionImpl::RunBatch(std::span<Request> requests, const CallOptions& optio
     size_t first = next;
     for (; next < requests.size() && taken < room; ++next, ++taken) {
       Operation& op = WaitForSlot();
-      group[taken] =
-          PrepareOne(op, requests[next], Refusal(requests[next]), options) ? &op : nullptr;
+      auto& request = RequestOf(requests[next]);
+      group[taken] = PrepareOne(op, request, Refusal(request), options) ? &op : nullptr;
     }
     for (uint32_t i = 0; i < taken; ++i) {
-      if (group[i] != nullptr) start(*group[i], requests[first + i]);
+      if (group[i] != nullptr) start(*group[i], RequestOf(requests[first + i]));
     }
   }
   WaitForBatch(0);
@@ -100,7 +105,7 @@ Outcome SessionImpl::Refusal(const RemoveRequest&) const {
 }
 
 void SessionImpl::StartGet(Operation& op, std::span<std::byte> buffer) {
-  GetMachine& get = op.machine.emplace<GetMachine>(op.key, GetMode::kCopy, Hint(op));
+  GetMachine& get = RestartGet(op);
   get.SupplySink(buffer.data(), buffer.size());
   Start(op);
 }
@@ -115,7 +120,13 @@ void SessionImpl::StartRemove(Operation& op) {
 
 void SessionImpl::MultiGet(std::span<GetRequest> requests, const CallOptions& options) {
   stats_.gets += requests.size();
-  RunBatch(requests, options, [this](Operation& op, GetRequest& request) {
+  std::vector<GetRequest*> left;
+  if (mapping_ != nullptr) {
+    MultiGetInPlace(requests, &left);
+  } else {
+    for (GetRequest& request : requests) left.push_back(&request);
+  }
+  RunBatch(std::span(left), options, [this](Operation& op, GetRequest& request) {
     op.get_result = &request.result;
     StartGet(op, request.buffer);
   });

@@ -47,23 +47,24 @@ Result BlockPool::Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline)
   return Result::kOk;
 }
 
-BlockPool::Taken BlockPool::Take(uint64_t bytes, Deadline deadline) {
+BlockPool::Taken BlockPool::TakeInHand(uint64_t bytes) {
   Taken taken;
-  SizeClass size_class = ClassFor(bytes);
-  Class& c = classes_[size_class];
-  // A run fits only the record it was cut for, so none is ever kept.
-  if (c.blocks.empty() || versions_left_ == 0) {
-    taken.result = Fetch(size_class, bytes, deadline);
-    if (taken.result != Result::kOk) return taken;
-  }
-  if (!TakeVersion(&taken.block.version)) {
-    taken.result = Result::kUnavailable;
+  Class& c = classes_[ClassFor(bytes)];
+  if (c.blocks.empty() || !TakeVersion(&taken.block.version)) {
+    taken.result = Result::kMemoryFull;
     return taken;
   }
   taken.block.word = SlotWord(c.blocks.back().word);
   taken.batch = c.blocks.back().batch;
   c.blocks.pop_back();
   return taken;
+}
+
+BlockPool::Taken BlockPool::Take(uint64_t bytes, Deadline deadline) {
+  Taken taken = TakeInHand(bytes);
+  if (taken.result == Result::kOk) return taken;
+  taken.result = Fetch(ClassFor(bytes), bytes, deadline);
+  return taken.result == Result::kOk ? TakeInHand(bytes) : taken;
 }
 
 bool BlockPool::TakeVersion(uint64_t* version) {

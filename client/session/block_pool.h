@@ -25,6 +25,8 @@ class BlockPool {
     Block block;
     uint64_t batch = 0;
   };
+  // A block if one is in hand, else kMemoryFull at once.
+  Taken TakeInHand(uint64_t bytes);
   // A block for a record of `bytes` bytes. Costs a lane round trip when the class has run out.
   Taken Take(uint64_t bytes, Deadline deadline);
 

@@ -25,7 +25,8 @@ GetResult SessionImpl::BlockingGet(Bytes key, GetMode mode, std::span<std::byte>
   }
   op.get_result = &result;
   op.string = string;
-  GetMachine& get = op.machine.emplace<GetMachine>(op.key, mode, Hint(op));
+  GetMachine& get = mode == GetMode::kCopy ? RestartGet(op)
+                                           : op.machine.emplace<GetMachine>(op.key, mode, Hint(op));
   if (string != nullptr) {
     buffer = std::as_writable_bytes(std::span(string->data(), string->size()));
   }
@@ -34,7 +35,26 @@ GetResult SessionImpl::BlockingGet(Bytes key, GetMode mode, std::span<std::byte>
   return result;
 }
 
+bool SessionImpl::InPlaceAdmitted(Bytes key) {
+  return mapping_ != nullptr && !key.empty() && key.size() <= geometry_.max_key_bytes &&
+         Admit() == Outcome::kOk;
+}
+
+Key SessionImpl::KeyOf(Bytes key) const {
+  return {key.data(), static_cast<uint32_t>(key.size()), HashKey(key, geometry_.hash_seed)};
+}
+
 GetResult SessionImpl::GetInto(Bytes key, std::span<std::byte> buffer, const CallOptions& options) {
+  if (InPlaceAdmitted(key)) {
+    GetResult result;
+    Hold();
+    const bool done = GetInPlace(KeyOf(key), buffer, &result);
+    Unhold();
+    if (done) {
+      ++stats_.gets;
+      return result;
+    }
+  }
   return BlockingGet(key, GetMode::kCopy, buffer, nullptr, options);
 }
 
@@ -111,6 +131,12 @@ WriteResult SessionImpl::PutBytes(Bytes key, Bytes value, const PutOptions& opti
   ++stats_.puts;
   Operation& op = Blocking();
   Outcome prepared = CheckWrite(value.size(), options.ttl);
+  if (prepared == Outcome::kOk && options.mode == PutMode::kAlways && InPlaceAdmitted(key)) {
+    Hold();
+    const bool done = PutInPlace(KeyOf(key), value, ExpiryOf(options.ttl), &result);
+    Unhold();
+    if (done) return result;
+  }
   if (prepared == Outcome::kOk) prepared = Prepare(op, key, {options.deadline});
   if (prepared != Outcome::kOk) {
     ++stats_.failures;

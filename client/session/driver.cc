@@ -28,7 +28,7 @@ Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& option
   if (key.empty()) return Outcome::kInvalidArgument;
   if (key.size() > geometry_.max_key_bytes) return Outcome::kTooLarge;
   if (Outcome admitted = Admit(); admitted != Outcome::kOk) return admitted;
-  op.key = {key.data(), static_cast<uint32_t>(key.size()), HashKey(key, geometry_.hash_seed)};
+  op.key = KeyOf(key);
   op.outcome = Outcome::kInternal;
   op.has_hint = false;
   op.holds_block = false;
@@ -44,10 +44,18 @@ Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& option
 }
 
 Location SessionImpl::Hint(Operation& op) {
-  Location hint = cache_.Find(op.key, env_.now);
+  Location hint = cache_.Find(op.key, env_.now, &op.hint_aging);
   op.has_hint = hint.known();
+  op.hint_word = hint.word;
   ++(op.has_hint ? stats_.cache_hits : stats_.cache_misses);
   return hint;
+}
+
+GetMachine& SessionImpl::RestartGet(Operation& op) {
+  GetMachine* get = std::get_if<GetMachine>(&op.machine);
+  if (get == nullptr) get = &op.machine.emplace<GetMachine>();
+  get->Restart(op.key, Hint(op));
+  return *get;
 }
 
 void SessionImpl::Start(Operation& op) {
@@ -168,11 +176,9 @@ void SessionImpl::Post(Operation& op) {
   op.posted = Tick();
   ++stats_.chains;
   stats_.verbs += op.chain.count;
-  for (uint32_t i = 0; i < op.chain.count; ++i) {
-    Verb verb = op.chain.work[i].verb;
-    bool reads = verb == Verb::kRead || verb == Verb::kReadWord;
-    ++(reads ? stats_.reads : verb == Verb::kWrite ? stats_.writes : stats_.atomics);
-  }
+  stats_.writes += op.chain.writes;
+  stats_.atomics += op.chain.atomics;
+  stats_.reads += op.chain.count - op.chain.writes - op.chain.atomics;
   new_chains_ = true;
   ++posted_;
   channel_->Post(&op.chain);
@@ -239,7 +245,8 @@ void SessionImpl::SettleGet(Operation& op, GetMachine& get) {
     r.ttl_left = Milliseconds(get.expiry() > env_.now ? get.expiry() - env_.now : 0);
   }
   if (op.string != nullptr) op.string->resize(get.value_bytes());
-  cache_.Remember(op.key, get.found(), get.stamp());
+  bool same = op.has_hint && op.hint_word.SameRecord(get.found().word);
+  if (!same || op.hint_aging) cache_.Remember(op.key, get.found(), get.stamp());
 }
 
 void SessionImpl::SettlePut(Operation& op, PutMachine& put) {

@@ -22,7 +22,7 @@ LocationCache::LocationCache(uint64_t bytes, uint64_t max_age) : max_age_(max_ag
   void* memory = std::aligned_alloc(alignment, size);
   // Without memory for it the cache is off: every operation is cold, none is wrong.
   if (memory == nullptr) return;
-  // A hint: with small pages each look-up costs a TLB miss more.
+  // A hint: with small pages most look-ups cost a TLB miss more.
   if (alignment == kHugePage) (void)madvise(memory, size, MADV_HUGEPAGE);
   std::memset(memory, 0, size);
   storage_.reset(static_cast<Entry*>(memory));
@@ -32,7 +32,7 @@ LocationCache::LocationCache(uint64_t bytes, uint64_t max_age) : max_age_(max_ag
 
 LocationCache::~LocationCache() { Clear(); }
 
-void LocationCache::FreeAligned::operator()(Entry* entries) const { std::free(entries); }
+void LocationCache::Free::operator()(Entry* entries) const { std::free(entries); }
 
 void LocationCache::Release(Entry& e) {
   if (e.word != 0 && (e.slot_address >> kKeyBytesShift) > kInlineKey) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "common/base/prefetch.h"
 #include "common/protocol/machine.h"
 
 namespace dunlin {
@@ -33,18 +34,20 @@ class LocationCache {
   void Prefetch(uint64_t hash) const {
     if (entries_ == nullptr) return;
     const Entry* set = Set(hash);
-    __builtin_prefetch(set);
-    __builtin_prefetch(set + 1);
+    PrefetchLine(set);
+    PrefetchLine(set + 1);
   }
 
-  // The key's location if there is one that is young enough at tick `now`.
-  Location Find(const Key& key, uint64_t now) const {
+  // The key's location if there is one that is young enough at tick `now`. `*aging`: it should be
+  // remembered again when it is seen to be current; until then that would only dirty a line.
+  Location Find(const Key& key, uint64_t now, bool* aging) const {
     if (entries_ == nullptr) return {};
     const Entry* set = Set(key.hash);
     for (uint32_t way = 0; way < 2; ++way) {
       const Entry& e = set[way];
       if (e.hash != key.hash || e.word == 0 || !SameKey(e, key)) continue;
       if (now - e.validated >= max_age_) return {};
+      *aging = now - e.validated >= max_age_ / 4;
       return {e.slot_address & kAddressMask, SlotWord(e.word), e.version, e.expiry};
     }
     return {};
@@ -81,15 +84,15 @@ class LocationCache {
   }
   static bool SameKey(const Entry& e, const Key& key) {
     uint32_t bytes = static_cast<uint32_t>(e.slot_address >> kKeyBytesShift);
-    return bytes == key.bytes && std::memcmp(KeyOf(e, bytes), key.data, bytes) == 0;
+    return bytes == key.bytes && SameBytes(KeyOf(e, bytes), key.data, bytes);
   }
   static void Release(Entry& e);
   Entry* FindEntry(const Key& key) const;
 
-  struct FreeAligned {
+  struct Free {
     void operator()(Entry* entries) const;
   };
-  std::unique_ptr<Entry[], FreeAligned> storage_;
+  std::unique_ptr<Entry[], Free> storage_;
   Entry* entries_ = nullptr;
   uint64_t entry_count_ = 0;
   uint64_t set_mask_ = 0;

@@ -44,6 +44,8 @@ struct Operation {
 
   Stage stage = Stage::kFree;
   bool has_hint = false;
+  bool hint_aging = false;
+  SlotWord hint_word;
   uint32_t number = 0;
   Outcome outcome = Outcome::kInternal;
 

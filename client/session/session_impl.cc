@@ -28,6 +28,7 @@ SessionImpl::SessionImpl(ShmSessionParts parts, std::unique_ptr<Channel> channel
       tick_(&parts_.region->superblock()->tick),
       geometry_(parts_.region->geometry()),
       channel_(std::move(channel)),
+      mapping_(channel_->mapping()),
       cache_(options.location_cache_bytes, MaxLocationAge(geometry_)),
       pool_(parts_.lane.get()),
       random_(geometry_.hash_seed ^ parts_.session_id),

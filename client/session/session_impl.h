@@ -14,6 +14,7 @@
 #include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/fabric/fabric.h"
+#include "common/protocol/in_place.h"
 #include "dunlin/client.h"
 #include "dunlin/session.h"
 
@@ -24,7 +25,8 @@ namespace dunlin {
 // block pool, deadlines, the session word.
 //
 // Files: session_impl.cc (set-up, liveness, the session word), driver.cc (stepping), calls.cc
-// (blocking calls), batch.cc (many keys, submitted calls), scan_call.cc.
+// (blocking calls), in_place.cc (the most frequent calls on a mapping), batch.cc (many keys,
+// submitted calls), scan_call.cc.
 class SessionImpl final : public Session, private PinnedValue::Owner {
  public:
   SessionImpl(ShmSessionParts parts, std::unique_ptr<Channel> channel,
@@ -102,6 +104,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   Outcome Prepare(Operation& op, Bytes key, const CallOptions& options);
   void EnsureScratch(Operation& op, uint32_t bytes);
   Location Hint(Operation& op);
+  // A copying get of the operation's key in its machine, whatever was in there.
+  GetMachine& RestartGet(Operation& op);
   void Start(Operation& op);
   void Resume(Operation& op);
   template <typename M>
@@ -128,6 +132,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void RunBlocking(Operation& op);
 
   // --- calls.cc
+  bool InPlaceAdmitted(Bytes key);
+  Key KeyOf(Bytes key) const;
   GetResult BlockingGet(Bytes key, GetMode mode, std::span<std::byte> buffer, std::string* string,
                         const CallOptions& options);
   Outcome CheckWrite(uint64_t value_bytes, const std::optional<Milliseconds>& ttl) const;
@@ -135,6 +141,17 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   WriteResult BlockingModify(const ModifyMachine::Request& request, Bytes key,
                              const CallOptions& options);
   void StartPut(Operation& op, Bytes value, const PutOptions& options);
+
+  // --- in_place.cc: gets and puts on a mapping, without chains; false: the machine's turn
+  struct InPlaceGroup;
+  bool GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result);
+  void MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left);
+  void LocateGroup(InPlaceGroup& group);
+  void FinishGroup(InPlaceGroup& group, std::vector<GetRequest*>* left);
+  bool CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
+                   GetResult* result);
+  void CountInPlace(bool known);
+  bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result);
 
   // --- batch.cc
   Operation* TakeSlot();
@@ -144,8 +161,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void WaitForBatch(uint32_t until);
   template <typename Request>
   bool PrepareOne(Operation& op, Request& request, Outcome refused, const CallOptions& options);
-  template <typename Request, typename StartOne>
-  void RunBatch(std::span<Request> requests, const CallOptions& options, StartOne&& start);
+  template <typename Item, typename StartOne>
+  void RunBatch(std::span<Item> requests, const CallOptions& options, StartOne&& start);
   Outcome Refusal(const GetRequest& request) const;
   Outcome Refusal(const PutRequest& request) const;
   Outcome Refusal(const RemoveRequest& request) const;
@@ -168,6 +185,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   Geometry geometry_;
   DirectoryCopy directory_;
   const std::unique_ptr<Channel> channel_;
+  const std::byte* const mapping_;  // of the channel; may be null
   LocationCache cache_;
   BlockPool pool_;
   SystemClock clock_;

@@ -11,11 +11,14 @@ namespace dunlin {
 
 enum class Verb : uint8_t {
   kRead,         // `length` bytes at `remote` -> `sink`, or the scratch at `local`
-  kReadWord,     // the aligned word at `remote` -> result
   kWrite,        // scratch at `local`, `length` bytes, then `tail` -> `remote`
+  kReadWord,     // the aligned word at `remote` -> result
   kCompareSwap,  // word at `remote`: if == compare then = swap; the value found -> result
   kFetchAdd,     // word at `remote`: += swap; the value found -> result
 };
+
+// Verbs on one aligned word.
+constexpr bool IsWordVerb(Verb verb) { return verb >= Verb::kReadWord; }
 
 struct Work {
   Verb verb = Verb::kRead;
@@ -24,7 +27,7 @@ struct Work {
   bool by_reference = false;
   uint32_t length = 0;
   uint32_t local = 0;
-  uint32_t tail_length = 0;
+  uint32_t tail_length = 0;  // in all, length + tail_length bytes at `remote` are touched
   uint64_t remote = 0;
   uint64_t compare = 0;
   uint64_t swap = 0;
@@ -47,6 +50,8 @@ inline constexpr uint32_t kMaxWorks = 8;
 struct Chain {
   Work work[kMaxWorks];
   uint32_t count = 0;
+  uint8_t writes = 0;   // of these, kWrite
+  uint8_t atomics = 0;  // of these, kCompareSwap and kFetchAdd
   ChainOutcome outcome = ChainOutcome::kPending;
   // Base of what `local` is relative to. It belongs to the fabric from Post until the chain is
   // handed back by Poll, as do `sink` and `tail`.
@@ -56,12 +61,18 @@ struct Chain {
 
   void Clear() {
     count = 0;
+    writes = 0;
+    atomics = 0;
     outcome = ChainOutcome::kPending;
   }
-  // REQUIRES: count < kMaxWorks.
+  static constexpr uint32_t kWordVerbBytes = 8;
+
+  // REQUIRES: count < kMaxWorks, as for all that follow.
   Work& Add(Verb verb, uint64_t remote) {
     Work& w = work[count++];
     w.verb = verb;
+    w.length = kWordVerbBytes;
+    w.tail_length = 0;
     w.remote = remote;
     return w;
   }
@@ -82,6 +93,7 @@ struct Chain {
   Work& Write(uint64_t remote, uint32_t local, uint32_t length, const std::byte* tail,
               uint32_t tail_length) {
     Work& w = Add(Verb::kWrite, remote);
+    ++writes;
     w.length = length;
     w.local = local;
     w.tail = tail;
@@ -90,8 +102,15 @@ struct Chain {
   }
   Work& CompareSwap(uint64_t remote, uint64_t compare, uint64_t swap) {
     Work& w = Add(Verb::kCompareSwap, remote);
+    ++atomics;
     w.compare = compare;
     w.swap = swap;
+    return w;
+  }
+  Work& FetchAdd(uint64_t remote, uint64_t delta) {
+    Work& w = Add(Verb::kFetchAdd, remote);
+    ++atomics;
+    w.swap = delta;
     return w;
   }
   bool Swapped(uint32_t i) const { return work[i].result == work[i].compare; }

@@ -45,6 +45,9 @@ class Channel {
   // how many; 0 means that none has finished yet. Never blocks.
   virtual uint32_t Poll(Chain** finished, uint32_t max) = 0;
 
+  // Where the region is mapped into this process, if it is: READs may then be loads. Else null.
+  virtual const std::byte* mapping() const { return nullptr; }
+
   // How many chains may be in flight at once.
   virtual uint32_t depth() const = 0;
 

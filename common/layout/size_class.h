@@ -33,13 +33,27 @@ static_assert(kLinearClasses == 13 && kLastSlabClass == 77);
 constexpr bool IsSlabClass(SizeClass c) { return c >= 1 && c <= kLastSlabClass; }
 constexpr bool IsBlockClass(SizeClass c) { return IsSlabClass(c) || c == kRunClass; }
 
-// REQUIRES: IsSlabClass(c).
-constexpr uint32_t BlockBytes(SizeClass c) {
+namespace internal {
+
+constexpr uint32_t ComputeBlockBytes(SizeClass c) {
   if (c <= kLinearClasses) return kSmallestBlock + kBlockUnit * (c - 1u);
   uint32_t above = c - kLinearClasses - 1u;
   uint32_t base = kLinearLimit << (above / kStepsPerDoubling);
   return base + base / kStepsPerDoubling * (above % kStepsPerDoubling + 1);
 }
+
+struct BlockBytesTable {
+  uint32_t bytes[kLastSlabClass + 1] = {};
+  constexpr BlockBytesTable() {
+    for (SizeClass c = 1; c <= kLastSlabClass; ++c) bytes[c] = ComputeBlockBytes(c);
+  }
+};
+inline constexpr BlockBytesTable kBlockBytesTable;
+
+}  // namespace internal
+
+// REQUIRES: IsSlabClass(c).
+constexpr uint32_t BlockBytes(SizeClass c) { return internal::kBlockBytesTable.bytes[c]; }
 
 // The smallest class that holds `bytes`; kRunClass above the slab classes.
 constexpr SizeClass ClassFor(uint64_t bytes) {

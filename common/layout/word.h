@@ -49,4 +49,23 @@ inline uint64_t PlainWord(const void* address) {
 
 inline void SetPlainWord(void* address, uint64_t word) { std::memcpy(address, &word, sizeof word); }
 
+// memcmp(a, b, bytes) == 0, without a call for the lengths that keys mostly have.
+inline bool SameBytes(const std::byte* a, const std::byte* b, size_t bytes) {
+  if (bytes < 8 || bytes > 32) return std::memcmp(a, b, bytes) == 0;
+  for (size_t i = 0; i + 8 < bytes; i += 8) {
+    if (PlainWord(a + i) != PlainWord(b + i)) return false;
+  }
+  return PlainWord(a + bytes - 8) == PlainWord(b + bytes - 8);
+}
+
+// memcpy without a call for short values.
+inline void CopyBytes(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes < 16 || bytes > 128) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return;
+  }
+  for (size_t i = 0; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+}
+
 }  // namespace dunlin

@@ -3,19 +3,17 @@
 namespace dunlin {
 
 bool Allocator::Return(SlotWord word, uint64_t tick) {
-  std::optional<BlockRef> block = pool_.Find(word);
+  std::optional<BlockRef> block = pool_.StartGrace(word);
   if (!block) {
     ++returns_refused_;
     return false;
   }
-  pool_.StartGrace(*block);
   grace_.Push(*block, tick);
   return true;
 }
 
 bool Allocator::ReturnIfSame(BlockRef block, uint64_t tick) {
-  if (!pool_.Allocated(block)) return false;
-  pool_.StartGrace(block);
+  if (!pool_.StartGrace(block)) return false;
   grace_.Push(block, tick);
   return true;
 }

@@ -28,9 +28,11 @@ class Allocator {
     return pool_.TakeRun(bytes, tick);
   }
 
-  // The block that `word` names has been unlinked. False, and counted, unless it is allocated and of
-  // that class and generation.
+  // The block that `word` names has been unlinked. False, and counted, unless it is allocated and
+  // of that class and generation.
   bool Return(SlotWord word, uint64_t tick);
+  // To be called some words ahead of Return.
+  void Prefetch(SlotWord word) const { pool_.Prefetch(word); }
   // The same for a block known by its whole generation; a mismatch is no fault and not counted.
   bool ReturnIfSame(BlockRef block, uint64_t tick);
 

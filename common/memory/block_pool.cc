@@ -157,8 +157,9 @@ uint32_t BlockPool::Take(SizeClass c, uint32_t want, uint64_t tick, std::vector<
     while (taken < want && slab.free_count > 0) {
       BlockMeta& meta = slab.blocks[slab.free_head];
       uint16_t generation = static_cast<uint16_t>(meta);
-      out.emplace_back(uint64_t{slab.first_page} * kPageBytes + uint64_t{slab.free_head} * block_bytes,
-                       c, generation);
+      out.emplace_back(
+          uint64_t{slab.first_page} * kPageBytes + uint64_t{slab.free_head} * block_bytes, c,
+          generation);
       slab.free_head = static_cast<uint16_t>(meta >> 18);
       meta = Meta(generation, State::kAllocated, 0);
       --slab.free_count;
@@ -262,18 +263,27 @@ uint16_t BlockPool::GenerationAt(Place place) const {
   return static_cast<uint16_t>(slabs_[place.owner].blocks[place.index]);
 }
 
+bool BlockPool::AllocatedAt(Place place, uint32_t generation, uint64_t mask) const {
+  return StateAt(place) == State::kAllocated && ((GenerationAt(place) ^ generation) & mask) == 0;
+}
+
 std::optional<BlockRef> BlockPool::Find(SlotWord word) const {
   std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
-  if (!place || StateAt(*place) != State::kAllocated) return std::nullopt;
-  uint16_t generation = GenerationAt(*place);
-  if ((generation & SlotWord::kGenerationMask) != word.generation()) return std::nullopt;
-  return BlockRef(word.heap_offset(), word.size_class(), generation);
+  if (!place || !AllocatedAt(*place, word.generation(), SlotWord::kGenerationMask)) {
+    return std::nullopt;
+  }
+  return BlockRef(word.heap_offset(), word.size_class(), GenerationAt(*place));
 }
 
 bool BlockPool::Allocated(BlockRef block) const {
   std::optional<Place> place = Locate(block.heap_offset(), block.size_class());
-  return place && StateAt(*place) == State::kAllocated &&
-         GenerationAt(*place) == block.generation();
+  return place && AllocatedAt(*place, block.generation(), 0xFFFF);
+}
+
+void BlockPool::Prefetch(SlotWord word) const {
+  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
+  if (!place || (place->owner & kRunFlag) != 0) return;
+  __builtin_prefetch(&slabs_[place->owner].blocks[place->index], 1);
 }
 
 uint64_t BlockPool::BytesOf(BlockRef block) const {
@@ -283,19 +293,37 @@ uint64_t BlockPool::BytesOf(BlockRef block) const {
   return uint64_t{runs_[place->owner & ~kRunFlag].pages} * kPageBytes;
 }
 
-void BlockPool::StartGrace(BlockRef block) {
-  DUNLIN_CHECK(Allocated(block));
-  uint64_t bytes = BytesOf(block);
-  Place place = *Locate(block.heap_offset(), block.size_class());
-  if (block.size_class() == kRunClass) {
-    runs_[place.owner & ~kRunFlag].state = State::kGrace;
+void BlockPool::MoveToGrace(Place place, BlockRef block) {
+  uint64_t bytes;
+  if ((place.owner & kRunFlag) != 0) {
+    Run& run = runs_[place.owner & ~kRunFlag];
+    run.state = State::kGrace;
+    bytes = uint64_t{run.pages} * kPageBytes;
   } else {
     slabs_[place.owner].blocks[place.index] = Meta(block.generation(), State::kGrace, 0);
+    bytes = BlockBytes(block.size_class());
   }
   --use_[block.size_class()].allocated;
   ++use_[block.size_class()].grace;
   allocated_bytes_ -= bytes;
   grace_bytes_ += bytes;
+}
+
+bool BlockPool::StartGrace(BlockRef block) {
+  std::optional<Place> place = Locate(block.heap_offset(), block.size_class());
+  if (!place || !AllocatedAt(*place, block.generation(), 0xFFFF)) return false;
+  MoveToGrace(*place, block);
+  return true;
+}
+
+std::optional<BlockRef> BlockPool::StartGrace(SlotWord word) {
+  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
+  if (!place || !AllocatedAt(*place, word.generation(), SlotWord::kGenerationMask)) {
+    return std::nullopt;
+  }
+  BlockRef block(word.heap_offset(), word.size_class(), GenerationAt(*place));
+  MoveToGrace(*place, block);
+  return block;
 }
 
 void BlockPool::EndGrace(BlockRef block, uint64_t tick) {
@@ -331,8 +359,7 @@ std::string BlockPool::Audit() const {
       if (state == State::kFree) ++free;
     }
     uint32_t listed = 0;
-    for (uint32_t b = slab.free_head; b != kEndOfList && listed <= free;
-         b = slab.blocks[b] >> 18) {
+    for (uint32_t b = slab.free_head; b != kEndOfList && listed <= free; b = slab.blocks[b] >> 18) {
       ++listed;
     }
     if (free != slab.free_count || listed != free) {

@@ -24,8 +24,8 @@ class BlockPool {
   struct ClassUse {
     uint64_t allocated = 0;  // blocks
     uint64_t grace = 0;
-    uint64_t free = 0;       // in slabs of this class
-    uint64_t bytes = 0;      // of heap held by the class
+    uint64_t free = 0;   // in slabs of this class
+    uint64_t bytes = 0;  // of heap held by the class
   };
 
   // `heap_bytes` is rounded down to whole pages. `grace` is in ticks, at least 1.
@@ -49,8 +49,11 @@ class BlockPool {
   // Bytes of heap that the block takes. REQUIRES: it is allocated or in grace.
   uint64_t BytesOf(BlockRef block) const;
 
-  // Allocated -> in grace. REQUIRES: Allocated(block).
-  void StartGrace(BlockRef block);
+  // Allocated -> in grace, if Find or Allocated say so; otherwise nothing is done.
+  std::optional<BlockRef> StartGrace(SlotWord word);
+  bool StartGrace(BlockRef block);
+  // To be called some blocks ahead of StartGrace(word): its metadata is seldom in a cache.
+  void Prefetch(SlotWord word) const;
   // In grace -> free. REQUIRES: it is in grace, since at least `grace` ticks.
   void EndGrace(BlockRef block, uint64_t tick);
 
@@ -121,6 +124,9 @@ class BlockPool {
   std::optional<Place> Locate(uint64_t heap_offset, SizeClass c) const;
   State StateAt(Place place) const;
   uint16_t GenerationAt(Place place) const;
+  // Of that generation under `mask`.
+  bool AllocatedAt(Place place, uint32_t generation, uint64_t mask) const;
+  void MoveToGrace(Place place, BlockRef block);
 
   std::optional<uint32_t> TakePages(uint32_t pages, uint64_t tick);
   void ReclaimEmptySlabs(uint64_t tick);

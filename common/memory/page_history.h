@@ -17,14 +17,16 @@ namespace dunlin {
 // block started in keeps the base it has. A format is *old* if it was retired W or more after it
 // was made, else *young*. Let M be the highest V in the page.
 //
-// The rule: a page is retired with base = the upper end of the shortest arc (modulo 1024) that holds
-// every V of a block that starts in it. If that arc is wider than kMaxSpread, the page rests: it is
-// not formatted again before W has passed, and nothing from before matters then.
+// The rule: a page is retired with base = the upper end of the shortest arc (modulo 1024) that
+// holds every V of a block that starts in it. If that arc is wider than kMaxSpread, the page rests:
+// it is not formatted again before W has passed, and nothing from before matters then.
 //
-//   1. Between growths of one V(a) lies a grace period, so V(a) grows by at most t/G + 1 in any time
-//      t. M also grows at most once a G: for a block to pass from m + 1 to m + 2 it must have got to
-//      m + 1 first, and stayed for a G.
-//   2. A young format is retired with base = M: every V is at most W/G + 1 = 257 above the old base,
+//   1. Between growths of one V(a) lies a grace period, so V(a) grows by at most t/G + 1 in any
+//   time
+//      t. M also grows at most once a G: for a block to pass from m + 1 to m + 2 it must have got
+//      to m + 1 first, and stayed for a G.
+//   2. A young format is retired with base = M: every V is at most W/G + 1 = 257 above the old
+//   base,
 //      so the shortest arc ends at the highest. M never changes by a young retirement, and the page
 //      never rests.
 //   3. At the retirement of an old format each V jumps by at most the arc's width w <= kMaxSpread.
@@ -34,7 +36,8 @@ namespace dunlin {
 //   - a's format at t1 was young: it began after t1 - W with every V equal to M, and no old format
 //     ends before t2 but after t1 (it would have lasted W). So V(a) grew by at most the growth of M
 //     over 2 W: 513.
-//   - It was old, ending at T in between: (T - t1)/G + 1 by 1, then w, then (t2 - T)/G + 1 by 1 and 2
+//   - It was old, ending at T in between: (T - t1)/G + 1 by 1, then w, then (t2 - T)/G + 1 by 1 and
+//   2
 //     (nothing that follows is old, see above): 258 + w <= 770.
 // It grew by at least one, so its value modulo 1024 is another one.
 inline constexpr uint32_t kGenerationWindow = 256;  // W in grace periods: 2^10 / 4

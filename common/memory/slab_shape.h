@@ -8,8 +8,8 @@
 namespace dunlin {
 
 // How many pages a slab of each class has and how many blocks it holds: 64 pages (256 KiB), so that
-// any class can follow any other in their place, or somewhat fewer where 64 would leave more than 1 %
-// at the slab's end: nine blocks of 28 KiB fill 63 pages exactly.
+// any class can follow any other in their place, or somewhat fewer where 64 would leave more than 1
+// % at the slab's end: nine blocks of 28 KiB fill 63 pages exactly.
 struct SlabShape {
   uint16_t pages = 0;
   uint16_t blocks = 0;

@@ -184,7 +184,7 @@ Action Get::Deliver(const Env& env, Chain& chain) {
   if (!whole_) return NextPiece(env, chain);
   value_ = view_.data + view_.header.value_offset();
   if (mode_ == GetMode::kCopy) {
-    if (value_bytes() != 0) std::memcpy(sink_, value_, value_bytes());
+    CopyBytes(sink_, value_, value_bytes());
     value_ = sink_;
   }
   state_ = State::kConfirm;
@@ -240,7 +240,7 @@ Action Get::Confirm(const Env& env, Chain& chain) {
 // reader be told of an absence that another one after it doesn't see.
 Action Get::Judge(const Env& env, Chain& chain) {
   if (DUNLIN_MUTATION(kExpireWithoutCas)) return Finish(Result::kNotFound);
-  if (found_.word.frozen()) {
+  if (found_.word.frozen() && !DUNLIN_MUTATION(kJudgeFrozen)) {
     state_ = State::kCold;
     return Action::kWait;
   }

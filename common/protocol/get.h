@@ -32,6 +32,18 @@ class Get {
   Get(const Key& key, GetMode mode, const Location& hint = {})
       : key_(key), mode_(mode), hint_(hint) {}
 
+  // The same as a new Get(key, kCopy, hint), at the cost of what its first steps look at.
+  void Restart(const Key& key, const Location& hint) {
+    key_ = key;
+    mode_ = GetMode::kCopy;
+    state_ = State::kStart;
+    hint_ = hint;
+    attempts_ = 0;
+    torn_ = 0;
+    freed_.word = SlotWord::Empty();
+    sink_bytes_ = 0;
+  }
+
   Action Step(const Env& env, Chain& chain);
 
   void SupplySink(std::byte* sink, uint64_t bytes) {

@@ -55,25 +55,29 @@ void Lookup::AddCandidateReads(const Env& env, const Key& key, bool whole, Chain
 }
 
 bool Lookup::SawMoved(const Env& env, const Chain& chain) const {
-  for (uint32_t position = 0; position < 2 * env.geometry->slots_per_bucket; ++position) {
-    if (SlotAt(env, chain, position).moved()) return true;
+  const Geometry& g = *env.geometry;
+  bool moved = false;
+  for (uint32_t b = 0; b < 2; ++b) {
+    const std::byte* slots = chain.scratch + b * g.bucket_bytes + kWordBytes;
+    for (uint32_t s = 0; s < g.slots_per_bucket; ++s) {
+      moved |= PlainWord(slots + s * kWordBytes) == SlotWord::Moved().raw();
+    }
   }
-  return false;
+  return moved;
 }
 
 uint64_t Lookup::FreeSlot(const Env& env, const Chain& chain) const {
   const Geometry& g = *env.geometry;
-  uint32_t free[2] = {0, 0};
-  uint32_t first[2] = {0, 0};
+  uint32_t empty[2] = {0, 0};  // bit s: slot s
   for (uint32_t b = 0; b < 2; ++b) {
-    for (uint32_t s = g.slots_per_bucket; s-- > 0;) {
-      if (!SlotAt(env, chain, b * g.slots_per_bucket + s).empty()) continue;
-      ++free[b];
-      first[b] = s;
+    const std::byte* slots = chain.scratch + b * g.bucket_bytes + kWordBytes;
+    for (uint32_t s = 0; s < g.slots_per_bucket; ++s) {
+      empty[b] |= uint32_t{PlainWord(slots + s * kWordBytes) == 0} << s;
     }
   }
-  uint32_t b = free[1] > free[0] ? 1 : 0;
-  return free[b] == 0 ? 0 : g.SlotAddress(placement_.bucket[b], first[b]);
+  uint32_t b = std::popcount(empty[1]) > std::popcount(empty[0]) ? 1 : 0;
+  if (empty[b] == 0) return 0;
+  return g.SlotAddress(placement_.bucket[b], static_cast<uint32_t>(std::countr_zero(empty[b])));
 }
 
 }  // namespace dunlin

@@ -25,6 +25,8 @@ Action Modify::Step(const Env& env, Chain& chain) {
       return Find(env, chain, {});
     case State::kFinding:
       return StepGet(env, chain);
+    case State::kTooLong:
+      return Fresh(env, get_.stamp()) ? Finish(Result::kNotInteger) : Find(env, chain, {});
     case State::kReady:
       return Ready(env, chain);
     case State::kSwung:
@@ -68,9 +70,10 @@ Action Modify::StepGet(const Env& env, Chain& chain) {
   }
   Action action = get_.Step(env, chain);
   if (!get_.freed().word.empty()) freed_ = get_.TakeFreed();
-  // More than an integer's digits: no need to see the rest.
+  // More than an integer's digits: no need to see the rest, if it was read in time to be believed.
   if (action == Action::kNeedSink && request_.kind == ModifyKind::kAdd) {
-    return Finish(Result::kNotInteger);
+    state_ = State::kTooLong;
+    return Action::kVerify;
   }
   if (action != Action::kDone) return action;
   if (get_.result() != Result::kOk) return Finish(get_.result());
@@ -131,7 +134,7 @@ Action Modify::Ready(const Env& env, Chain& chain) {
         block_.word.size_class() == kRunClass ? UINT64_MAX : BlockBytes(block_.word.size_class());
   }
   if (writes && room < block_bytes()) return Action::kNeedBlock;
-  if (target_.word.frozen()) {
+  if (target_.word.frozen() && !DUNLIN_MUTATION(kSwingFrozen)) {
     state_ = State::kFind;
     return Action::kWait;
   }

@@ -32,6 +32,8 @@ enum class Mutation {
   // Expiry.
   kExpireWithoutCas,  // an expired record is reported as not found
   kExpireIgnoresCas,  // whatever its CAS found, the key is reported as not found
+  kJudgeFrozen,       // a frozen record is unlinked
+  kSwingFrozen,       // a frozen record is replaced
   // Reuse.
   kNoAgeCheck,             // words of any age are believed
   kFreeOnFailure,          // the old block is freed though the CAS failed

@@ -172,9 +172,9 @@ Action Put::OnTorn(const Env& env, Chain& chain) {
 // Under the lock no other insert of this key can come between, so the sample decides; without it
 // absence is not to be believed.
 Action Put::OnAbsent(const Env& env, Chain& chain) {
-  bool alone = holding_ || DUNLIN_MUTATION(kAbsentWithoutLock) ||
-               (DUNLIN_MUTATION(kTrustHeaderInRead) &&
-                PlainWord(chain.scratch) == lock_free_.raw());
+  bool alone =
+      holding_ || DUNLIN_MUTATION(kAbsentWithoutLock) ||
+      (DUNLIN_MUTATION(kTrustHeaderInRead) && PlainWord(chain.scratch) == lock_free_.raw());
   if (!alone) {
     state_ = State::kReady;
     hint_ = {};
@@ -189,6 +189,9 @@ Action Put::OnAbsent(const Env& env, Chain& chain) {
   uint64_t slot = lookup_.FreeSlot(env, chain);
   if (slot == 0) return ReleaseThen(env, chain, Action::kDone, Result::kIndexFull);
   insert_address_ = slot;
+  // What this chain expects, should its outcome be lost: absence, seen under the lock.
+  expected_ = {};
+  expected_seen_ = true;
   chain.Clear();
   if (DUNLIN_MUTATION(kUnlockBeforeSlot)) AddUnlock(chain);
   swing_work_ = static_cast<uint8_t>(chain.count);

@@ -7,14 +7,16 @@
 
 namespace dunlin::explorer {
 
-bool HeapBook::Reusable(const BlockTruth& block) const {
-  return scenario_.reuse && block.state == BlockState::kReturned &&
+bool HeapBook::Reusable(uint32_t i) const {
+  const BlockTruth& block = world_.blocks[i];
+  return scenario_.reuse && (scenario_.reused_blocks >> i & 1) != 0 &&
+         block.state == BlockState::kReturned &&
          world_.tick >= block.unlinked_at + scenario_.grace;
 }
 
 uint32_t HeapBook::Available() const {
   for (uint32_t i = 0; i < scenario_.blocks; ++i) {
-    if (Reusable(world_.blocks[i])) return i;
+    if (Reusable(i)) return i;
   }
   for (uint32_t i = 0; i < scenario_.blocks; ++i) {
     if (world_.blocks[i].state == BlockState::kFree) return i;
@@ -73,6 +75,7 @@ void HeapBook::OnWrite(uint32_t owner, uint64_t address) {
 }
 
 void HeapBook::OnSwing(uint32_t owner, uint64_t slot_address, SlotWord from, SlotWord to) {
+  if (from.frozen() && owner != kFreezer) return Violate("a frozen slot is changed");
   if (from.live()) {
     if (!Names(from, BlockState::kLinked, kNobody)) {
       return Violate("a slot named a block that was not linked there");

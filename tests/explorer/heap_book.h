@@ -44,7 +44,7 @@ class HeapBook {
 
  private:
   bool Names(SlotWord word, BlockState state, uint32_t owner) const;
-  bool Reusable(const BlockTruth& block) const;
+  bool Reusable(uint32_t block) const;
   void Link(uint32_t owner, uint64_t slot_address, SlotWord word);
   void Violate(const std::string& what) {
     if (violation_.empty()) violation_ = what;

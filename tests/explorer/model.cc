@@ -105,6 +105,7 @@ void Model::Take(uint32_t client, Config& config) const {
         key = {};
       }
       return;
+    case OpKind::kScan: return;  // checked by itself, see ScanState
   }
 }
 
@@ -145,7 +146,8 @@ bool Model::Respond(uint32_t client, const Op& op, uint8_t op_number, const Obse
     } else if (observed.result == Result::kVersionMismatch) {
       fits = done.writer == observed.writer;
     }
-    if (observed.result == Result::kOk && op.kind != OpKind::kGet && op.kind != OpKind::kRemove) {
+    if (observed.result == Result::kOk && op.kind != OpKind::kGet && op.kind != OpKind::kRemove &&
+        op.kind != OpKind::kScan) {
       fits = fits && observed.writer == op_number;
     }
     if (!fits) continue;

@@ -6,15 +6,15 @@ const std::vector<MutationInfo>& AllMutations() {
   using M = Mutation;
   static const std::vector<MutationInfo> all = {
       {M::kReadBeforeLock, "read-before-lock", "the READs of an insert follow its lock CAS",
-       "absent/put+put"},
+       "elsewhere/put+put"},
       {M::kUnlockBeforeSlot, "unlock-before-slot", "the unlock of an insert follows its slot CAS",
-       "absent/put+put"},
+       "elsewhere/put+put"},
       {M::kInsertFromOldReads, "insert-from-old-reads",
        "an insert that lost its slot starts again from the lock", "old_reads/"},
       {M::kAbsentWithoutLock, "absent-without-lock",
-       "without the lock, absence is not believed", "absent/put+put"},
+       "without the lock, absence is not believed", "elsewhere/put+put"},
       {M::kTrustHeaderInRead, "trust-header-in-read",
-       "a header word proves nothing about slots of the same READ", "headers/"},
+       "a header word proves nothing about slots of the same READ", "elsewhere_headers/"},
       {M::kWriteAfterSlot, "write-after-slot", "the record is there before a slot names it",
        "pair/get+put*"},
       {M::kAbsorbCached, "absorb-cached",
@@ -23,7 +23,7 @@ const std::vector<MutationInfo>& AllMutations() {
        "absorb/"},
       {M::kAbsorbByRelocation, "absorb-by-relocation", "a relocation is no winner", "absorb/"},
       {M::kIfAbsentMarked, "if-absent-marked", "put-if-absent is not marked unconditional",
-       "absorb/"},
+       "expire/put+if_absent"},
       {M::kModifyMarked, "modify-marked", "compare-and-set, add, touch are not marked unconditional",
        "absorb/"},
       {M::kIfAbsentAbsorbs, "if-absent-absorbs", "only an unconditional put is absorbed",
@@ -38,6 +38,8 @@ const std::vector<MutationInfo>& AllMutations() {
       {M::kExpireWithoutCas, "expire-without-cas", "expiry is a CAS", "expire/get+get"},
       {M::kExpireIgnoresCas, "expire-ignores-cas", "whoever expired a record looks again",
        "expire/"},
+      {M::kJudgeFrozen, "judge-frozen", "the judge of a frozen record waits", "freeze_expired/"},
+      {M::kSwingFrozen, "swing-frozen", "a frozen slot is not changed", "freeze/"},
       {M::kNoAgeCheck, "no-age-check", "no word is believed that is older than G/2", "reuse/get"},
       {M::kFreeOnFailure, "free-on-failure", "only who unlinked a block returns it", "pair/put+put"},
       {M::kKeepBlockAfterUnknown, "keep-block-after-unknown",
@@ -50,7 +52,7 @@ const std::vector<MutationInfo>& AllMutations() {
        "unknown/"},
       {M::kBlindRetry, "blind-retry", "an unknown outcome is resolved, not tried again", "unknown/"},
       {M::kReleaseUnfenced, "release-unfenced", "a lock is released after its holder is fenced",
-       "absent/put+put"},
+       "elsewhere/put+put"},
   };
   return all;
 }

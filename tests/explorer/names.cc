@@ -21,6 +21,7 @@ std::string_view NameOf(OpKind kind) {
     case OpKind::kAdd: return "add";
     case OpKind::kTouch: return "touch";
     case OpKind::kRemove: return "remove";
+    case OpKind::kScan: return "scan";
   }
   return "?";
 }

@@ -10,7 +10,7 @@
 namespace dunlin::explorer {
 
 enum class OpKind : uint8_t {
-  kGet, kPut, kIfAbsent, kReplace, kCas, kAdd, kTouch, kRemove,
+  kGet, kPut, kIfAbsent, kReplace, kCas, kAdd, kTouch, kRemove, kScan,
 };
 std::string_view NameOf(OpKind kind);
 
@@ -81,7 +81,9 @@ struct Scenario {
   uint8_t losses = 0;
   uint8_t relocations = 0;
   uint8_t relocated_key = 0;
+  uint8_t freezes = 0;
   bool reuse = false;        // blocks are given out again after the grace period
+  uint32_t reused_blocks = ~0u;  // the only ones that are
   bool recovery = true;      // locks of fenced sessions are released
   bool headers_move = false; // sample bucket headers as words that change
   bool index_may_fill = false;

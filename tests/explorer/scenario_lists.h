@@ -37,12 +37,15 @@ void AddPairs(std::vector<Scenario>& out);
 void AddTriples(std::vector<Scenario>& out);
 void AddAbsorption(std::vector<Scenario>& out);
 void AddRelocation(std::vector<Scenario>& out);
+void AddFreezing(std::vector<Scenario>& out);
 void AddExpiry(std::vector<Scenario>& out);
 void AddReuse(std::vector<Scenario>& out);
 void AddUnknown(std::vector<Scenario>& out);
 void AddDeath(std::vector<Scenario>& out);
 void AddLostSlot(std::vector<Scenario>& out);
-void AddHeaders(std::vector<Scenario>& out);
+void AddElsewhere(std::vector<Scenario>& out);
+void AddScans(std::vector<Scenario>& out);
+void AddSequences(std::vector<Scenario>& out);
 void AddRoom(std::vector<Scenario>& out);
 
 }  // namespace dunlin::explorer

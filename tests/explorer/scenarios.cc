@@ -24,13 +24,16 @@ std::vector<Scenario> AllScenarios() {
   AddTriples(all);
   AddAbsorption(all);
   AddRelocation(all);
+  AddFreezing(all);
   AddExpiry(all);
   AddReuse(all);
   AddUnknown(all);
   AddDeath(all);
   AddLostSlot(all);
-  AddHeaders(all);
+  AddElsewhere(all);
+  AddScans(all);
   AddRoom(all);
+  AddSequences(all);
   for (Scenario& s : all) s.Prepare();
   return all;
 }

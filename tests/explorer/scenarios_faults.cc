@@ -43,6 +43,7 @@ void AddUnknown(std::vector<Scenario>& out) {
         s.losses = 1;
         s.clients = {{.ops = {OpOf(v)}, .may_lose = true}, {.ops = around.second}};
         if (!around.third.empty()) s.clients.push_back({.ops = around.third});
+        s.long_only = !around.third.empty() && !present;
         out.push_back(s);
       }
     }
@@ -74,6 +75,7 @@ void AddDeath(std::vector<Scenario>& out) {
         s.deaths = 1;
         s.clients = {{.ops = {OpOf(v)}, .may_die = true}, {.ops = around.second}};
         if (!around.third.empty()) s.clients.push_back({.ops = around.third});
+        s.long_only = !around.third.empty() && !present;
         out.push_back(s);
         if (v.cached || present) continue;
         s.name = "death_unrecovered/" + s.name.substr(6);

@@ -38,6 +38,7 @@ void AddAbsorption(std::vector<Scenario>& out) {
                      {.ops = winner.ops},
                      {.ops = other.ops}};
         if (s.name.find("relocation") != std::string::npos) s.relocations = 1;
+        s.long_only = winner.ops.size() + s.relocations > 1 && other.ops.size() > 1 && !cached;
         out.push_back(s);
       }
     }
@@ -57,16 +58,40 @@ void AddRelocation(std::vector<Scenario>& out) {
   }
 }
 
+// The server freezes the slots for a while, as a split does. Records may expire meanwhile.
+void AddFreezing(std::vector<Scenario>& out) {
+  for (const Variant& a : kVariants) {
+    for (const Variant& b : kVariants) {
+      if (&b < &a) continue;
+      Scenario s = BaseWithKey("freeze", std::string(a.name) + "+" + b.name);
+      s.freezes = 1;
+      s.long_only = !a.cached && !b.cached;
+      s.clients = {{.ops = {OpOf(a)}}, {.ops = {OpOf(b)}}};
+      out.push_back(s);
+    }
+    Scenario s = BaseWithKey("freeze_expired", a.name);
+    s.freezes = 1;
+    s.initial[0].expiry = kStartTick;
+    s.clients = {{.ops = {OpOf(a)}}, {.ops = {{.kind = OpKind::kGet}}}};
+    out.push_back(s);
+  }
+}
+
 // A record that expires at the next tick; the clocks of the two clients differ by one.
 void AddExpiry(std::vector<Scenario>& out) {
   for (const Variant& a : kVariants) {
     for (const Variant& b : kVariants) {
-      Scenario s = BaseWithKey("expire", std::string(a.name) + "+" + b.name);
-      s.initial[0].expiry = kStartTick + 1;
-      s.ticks = 2;
-      s.grace = 8;
-      s.clients = {{.ops = {OpOf(a)}}, {.ops = {OpOf(b), {.kind = OpKind::kGet}}, .clock_lag = 1}};
-      out.push_back(s);
+      for (bool long_only : {false, true}) {
+        Scenario s = BaseWithKey(long_only ? "expire_long" : "expire",
+                                 std::string(a.name) + "+" + b.name);
+        s.long_only = long_only;
+        s.initial[0].expiry = kStartTick + 1;
+        s.ticks = 2;
+        s.grace = 8;
+        s.clients = {{.ops = {OpOf(a)}}, {.ops = {OpOf(b)}, .clock_lag = 1}};
+        if (long_only) s.clients[1].ops.push_back({.kind = OpKind::kGet});
+        out.push_back(s);
+      }
     }
   }
   // Records put with a time to live, by one client or the other.
@@ -100,20 +125,40 @@ void AddExpiry(std::vector<Scenario>& out) {
 void AddReuse(std::vector<Scenario>& out) {
   for (const Variant& v : kVariants) {
     for (uint8_t key : {0, 1}) {
-      Scenario s = BaseWithKey("reuse", std::string(v.name) + (key == 0 ? "+same" : "+twin"));
-      s.reuse = true;
-      s.block_class = 1;
-      s.slots = 2;
-      s.ticks = 3;
-      s.blocks = 5;
-      s.clients = {{.ops = {OpOf(v)}},
-                   {.ops = {{.kind = OpKind::kPut, .cached = true},
-                            {.kind = OpKind::kPut,
-                             .key = key,
-                             .cached = true,
-                             .needs_reuse = true}}}};
-      out.push_back(s);
+      for (bool long_only : {false, true}) {
+        Scenario s = BaseWithKey(long_only ? "reuse_long" : "reuse",
+                                 std::string(v.name) + (key == 0 ? "+same" : "+twin"));
+        s.reuse = true;
+        s.long_only = long_only;
+        s.block_class = 1;
+        s.slots = long_only ? 2 : 1;
+        s.ticks = long_only ? 3 : 2;
+        s.blocks = 5;
+        s.clients = {{.ops = {OpOf(v)}},
+                     {.ops = {{.kind = OpKind::kPut, .cached = true},
+                              {.kind = OpKind::kPut,
+                               .key = key,
+                               .cached = true,
+                               .needs_reuse = true}}}};
+        out.push_back(s);
+      }
     }
+  }
+  // The twin's long value gives way to a new record of "a": the head of the one and the key of the
+  // other must not make a record.
+  for (OpKind kind : {OpKind::kAdd, OpKind::kGet, OpKind::kTouch}) {
+    Scenario s = Base("reuse_torn", std::string(NameOf(kind)));
+    s.initial = {{.key = 1, .bucket = 0, .slot = 0, .value = kLongValue},
+                 {.key = 0, .bucket = 1, .slot = 0}};
+    s.reuse = true;
+    s.reused_blocks = 1;
+    s.block_class = ClassFor(RecordBytes(1, 24, false));
+    s.ticks = 2;
+    s.blocks = 5;
+    s.clients = {{.ops = {{.kind = kind}}},
+                 {.ops = {{.kind = OpKind::kRemove, .key = 1, .cached = true},
+                          {.kind = OpKind::kPut, .cached = true, .needs_reuse = true}}}};
+    out.push_back(s);
   }
 }
 
@@ -122,6 +167,7 @@ void AddReuse(std::vector<Scenario>& out) {
 void AddLostSlot(std::vector<Scenario>& out) {
   for (OpKind last : {OpKind::kPut, OpKind::kIfAbsent}) {
     Scenario s = Base("old_reads", std::string(NameOf(last)));
+    s.long_only = true;
     s.slots = 2;
     s.initial = {{.key = 1, .bucket = 1, .slot = 0}};
     s.clients = {{.ops = {{.kind = OpKind::kPut}}},
@@ -132,13 +178,43 @@ void AddLostSlot(std::vector<Scenario>& out) {
   }
 }
 
-// The lock words are READ as words that change.
-void AddHeaders(std::vector<Scenario>& out) {
-  for (OpKind a : {OpKind::kPut, OpKind::kIfAbsent}) {
-    for (OpKind b : {OpKind::kPut, OpKind::kIfAbsent, OpKind::kGet}) {
-      Scenario s = Base("headers", std::string(NameOf(a)) + "+" + std::string(NameOf(b)));
-      s.headers_move = true;
-      s.clients = {{.ops = {{.kind = a}}}, {.ops = {{.kind = b}}}};
+// Two inserts of one key that choose different slots: its twin leaves the first bucket in between,
+// which was the fuller one before. With `headers_move` the lock words that are READ change too.
+void AddElsewhere(std::vector<Scenario>& out) {
+  for (bool headers : {false, true}) {
+    for (OpKind a : {OpKind::kPut, OpKind::kIfAbsent, OpKind::kGet, OpKind::kRemove}) {
+      for (OpKind b : {OpKind::kPut, OpKind::kIfAbsent}) {
+        Scenario s = Base(headers ? "elsewhere_headers" : "elsewhere",
+                          std::string(NameOf(a)) + "+" + std::string(NameOf(b)));
+        s.headers_move = headers;
+        s.initial = {{.key = 1, .bucket = 0, .slot = 0}};
+        s.clients = {{.ops = {{.kind = a}}},
+                     {.ops = {{.kind = OpKind::kRemove, .key = 1, .cached = true}, {.kind = b}}}};
+        out.push_back(s);
+      }
+    }
+  }
+}
+
+// A scan of both buckets while others work.
+void AddScans(std::vector<Scenario>& out) {
+  for (const Variant& v : kVariants) {
+    for (bool reuse : {false, true}) {
+      bool quick = v.kind == OpKind::kPut || v.kind == OpKind::kCas || v.kind == OpKind::kRemove;
+      if (reuse && !(v.cached && quick)) continue;
+      Scenario s = BaseWithKey(reuse ? "scan_reuse" : "scan", v.name);
+      s.initial.push_back({.key = 1, .bucket = 1, .slot = 0});
+      s.slots = reuse ? 1 : 2;
+      s.block_class = reuse ? 1 : 2;
+      s.reuse = reuse;
+      s.ticks = reuse ? 2 : 0;
+      s.relocations = reuse ? 0 : 1;
+      s.index_may_fill = true;
+      s.clients = {{.ops = {{.kind = OpKind::kScan}}},
+                   {.ops = {OpOf(v), {.kind = OpKind::kRemove, .key = 1, .cached = true}}}};
+      if (reuse) {
+        s.clients[1].ops[1] = {.kind = OpKind::kPut, .key = 1, .cached = true, .needs_reuse = true};
+      }
       out.push_back(s);
     }
   }
@@ -159,6 +235,7 @@ void AddRoom(std::vector<Scenario>& out) {
   }
   for (OpKind last : {OpKind::kPut, OpKind::kIfAbsent, OpKind::kGet, OpKind::kRemove}) {
     Scenario s = Base("full", std::string(NameOf(last)));
+    s.long_only = last == OpKind::kPut || last == OpKind::kIfAbsent;
     s.index_may_fill = true;
     s.clients = {{.ops = {{.kind = OpKind::kPut, .key = 0}, {.kind = OpKind::kRemove, .key = 0}}},
                  {.ops = {{.kind = OpKind::kPut, .key = 1}}},

@@ -30,6 +30,7 @@ struct Transition {
     kRecover,   // the server releases the lock of a session that is no more
     kRelocateRead,
     kRelocateSwing,
+    kFreeze,    // one step of the freezer
   };
   Kind kind = Kind::kStart;
   uint8_t client = 0;
@@ -102,6 +103,12 @@ class System {
   Observed ObservePut(uint32_t c);
   Observed ObserveModify(uint32_t c);
   void NextOp(uint32_t c);
+
+  // system_scan.cc
+  void StartScan(uint32_t c);
+  void CollectScan(uint32_t c);
+  void OnScanned(uint32_t c);
+  void FollowScans();
   void Lose(uint32_t c);
   void Die(uint32_t c);
   void Ask(uint32_t c);
@@ -114,7 +121,7 @@ class System {
   bool ChainDone(const Client& client) const;
   bool CompletionIsLocal() const { return !ClockMoves() && world_->losses_left == 0; }
   uint32_t EnabledVerbs(const Client& client) const;
-  bool Moves(uint32_t c, const Work& work, uint32_t word) const;
+  bool Moves(const Work& work, uint32_t word) const;
   void DoWord(uint32_t c, uint32_t verb, uint32_t word);
   void DoWrite(uint32_t c, const Work& work, uint32_t word);
   uint64_t CompareSwap(uint32_t actor, uint64_t address, uint64_t compare, uint64_t swap);
@@ -125,6 +132,8 @@ class System {
   void Recover(uint32_t bucket);
   void RelocateRead(uint32_t bucket, uint32_t slot);
   void RelocateSwing();
+  bool FreezerCanStep() const;
+  void FreezerStep();
   void EnumerateClient(uint32_t c, std::vector<Transition>& out) const;
   void EnumerateServer(std::vector<Transition>& out) const;
   bool HoldsKey(SlotWord word, uint32_t key) const;

@@ -37,6 +37,7 @@ void System::Reset() {
   w.deaths_left = scenario_.deaths;
   w.losses_left = scenario_.losses;
   w.relocator.left = scenario_.relocations;
+  w.freezer.left = scenario_.freezes;
   for (uint32_t b = 0; b < kBuckets; ++b) {
     SetPlainWord(w.region + b * geometry_.bucket_bytes, BucketHeader::Free(0, 0).raw());
   }
@@ -89,6 +90,7 @@ void System::Restore(const World& copy) {
 }
 
 bool System::SessionLives(uint32_t session) const {
+  if (session == kServerSession) return true;
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     if (SessionOf(c) == session && world_->clients[c].phase != Phase::kDead) return true;
   }
@@ -141,6 +143,7 @@ void System::EnumerateServer(std::vector<Transition>& out) const {
       out.push_back({Kind::kRecover, 0, b});
     }
   }
+  if (FreezerCanStep()) out.push_back({Kind::kFreeze});
   const RelocatorState& r = world_->relocator;
   if (r.busy) {
     out.push_back({Kind::kRelocateSwing});
@@ -168,7 +171,8 @@ void System::Enumerate(std::vector<Transition>& out) const {
   EnumerateServer(out);
   if (running != 0 && world_->ticks_left != 0) out.push_back({Transition::Kind::kTick});
   // With nobody else about, the order of one client's steps makes no difference.
-  bool alone = running == 1 && out.size() == from_clients && world_->relocator.left == 0;
+  bool alone = running == 1 && out.size() == from_clients && world_->relocator.left == 0 &&
+               world_->freezer.left == 0;
   bool faults = world_->deaths_left != 0 || world_->losses_left != 0;
   if (alone && !faults && out.size() > 1) out.resize(1);
 }
@@ -201,6 +205,7 @@ void System::Apply(const Transition& t) {
     case Kind::kRecover: return Recover(t.verb);
     case Kind::kRelocateRead: return RelocateRead(t.verb, t.word);
     case Kind::kRelocateSwing: return RelocateSwing();
+    case Kind::kFreeze: return FreezerStep();
   }
 }
 
@@ -262,6 +267,51 @@ void System::RelocateSwing() {
   r.left = left;
 }
 
+// Steps: lock each bucket, freeze each slot, thaw each slot, unlock each bucket.
+bool System::FreezerCanStep() const {
+  const FreezerState& f = world_->freezer;
+  if (f.left == 0) return false;
+  return f.step >= kBuckets ||
+         WordAt(f.step * geometry_.bucket_bytes) == BucketHeader::Free(0, 0).raw();
+}
+
+void System::FreezerStep() {
+  FreezerState& f = world_->freezer;
+  const uint32_t slots = kBuckets * scenario_.slots;
+  const BucketHeader free = BucketHeader::Free(0, 0);
+  const BucketHeader held = free.HeldBy(kServerSession, 0);
+  for (bool done = false; !done;) {
+    uint32_t step = f.step++;
+    if (step < kBuckets) {
+      done = CompareSwap(kFreezer, step * geometry_.bucket_bytes, free.raw(), held.raw()) ==
+             free.raw();
+      Log([&] { return "freezer: locks bucket " + std::to_string(step); });
+    } else if (step < kBuckets + 2 * slots) {
+      uint32_t slot = (step - kBuckets) % slots;
+      uint64_t address = geometry_.SlotAddress(slot / scenario_.slots * geometry_.bucket_bytes,
+                                               slot % scenario_.slots);
+      SlotWord word(WordAt(address));
+      if (!word.live()) continue;  // nothing to do: on to the next step
+      bool freeze = step < kBuckets + slots;
+      SlotWord next = freeze ? word.Frozen() : word.Thawed();
+      done = CompareSwap(kFreezer, address, word.raw(), next.raw()) == word.raw();
+      Log([&] { return (freeze ? "freezer: freezes " : "freezer: thaws ") + AddressName(address); });
+    } else {
+      uint32_t bucket = step - kBuckets - 2 * slots;
+      done = true;
+      if (CompareSwap(kFreezer, bucket * geometry_.bucket_bytes, held.raw(), free.raw()) !=
+          held.raw()) {
+        Violate("somebody changed a lock word that was not his");
+      }
+      Log([&] { return "freezer: unlocks bucket " + std::to_string(bucket); });
+      if (bucket + 1 == kBuckets) {
+        f.step = 0;
+        --f.left;
+      }
+    }
+  }
+}
+
 void System::CheckAtRest() {
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     const Client& k = world_->clients[c];
@@ -316,7 +366,8 @@ uint64_t System::Digest() const {
   add(small, sizeof small);
   add(&w.linked_versions, 8);
   add(w.blocks, scenario_.blocks * sizeof(BlockTruth));
-  const uint64_t relocator[4] = {w.relocator.busy * 256u + w.relocator.left,
+  const uint64_t relocator[5] = {w.freezer.left * 256u + w.freezer.step,
+                                 w.relocator.busy * 256u + w.relocator.left,
                                  w.relocator.slot_address, w.relocator.from.raw(),
                                  w.relocator.to.raw()};
   add(relocator, sizeof relocator);
@@ -330,6 +381,7 @@ uint64_t System::Digest() const {
     add(state, sizeof state);
     add(&k.past, 8);
     add(&k.last_version, 8);
+    if (k.machine == MachineKind::kScan) add(&k.scan, sizeof k.scan);
     add(k.cache, scenario_.keys.size() * sizeof(Location));
     if (k.phase == Phase::kVerifying || k.phase == Phase::kPosting) add(&k.now, 8);
     if (k.phase != Phase::kChain) continue;

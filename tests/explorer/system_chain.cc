@@ -69,14 +69,14 @@ uint32_t System::EnabledVerbs(const Client& k) const {
 }
 
 // Whether it matters when this word is read or written.
-bool System::Moves(uint32_t c, const Work& work, uint32_t word) const {
+bool System::Moves(const Work& work, uint32_t word) const {
   if (IsAtomic(work.verb)) return true;
   uint64_t address = work.remote + word * kWordBytes;
   if (address >= kHeapOffset) {
     if (!scenario_.reuse) return false;
-    if (work.verb != Verb::kWrite) return true;
     uint64_t block = (address - kHeapOffset) / BlockBytes(scenario_.block_class);
-    return block >= kMaxBlocks || world_->blocks[block].fresh == 0;
+    if (block >= kMaxBlocks || (scenario_.reused_blocks >> block & 1) == 0) return false;
+    return work.verb != Verb::kWrite || world_->blocks[block].fresh == 0;
   }
   uint32_t position = static_cast<uint32_t>(address % geometry_.bucket_bytes / kWordBytes);
   if (position == 0) return scenario_.headers_move;
@@ -84,7 +84,6 @@ bool System::Moves(uint32_t c, const Work& work, uint32_t word) const {
   for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
     if (!scenario_.keys[key].touched && now.live() && HoldsKey(now, key)) return false;
   }
-  static_cast<void>(c);
   return true;
 }
 
@@ -96,7 +95,7 @@ bool System::RunEager(uint32_t c) {
     for (uint32_t i = 0; i < k.chain.count; ++i) {
       if ((enabled >> i & 1) == 0) continue;
       for (uint32_t word = 0; word < 32; ++word) {
-        if ((k.remaining[i] >> word & 1) == 0 || Moves(c, k.chain.work[i], word)) continue;
+        if ((k.remaining[i] >> word & 1) == 0 || Moves(k.chain.work[i], word)) continue;
         DoWord(c, i, word);
         again = true;
       }
@@ -167,18 +166,22 @@ uint64_t System::CompareSwap(uint32_t actor, uint64_t address, uint64_t compare,
     return found;
   }
   SetPlainWord(world_->region + address, swap);
-  if (address % geometry_.bucket_bytes != 0 && compare != swap) {
+  bool thaw = SlotWord(compare).SameRecord(SlotWord(swap));
+  if (address % geometry_.bucket_bytes != 0 && !thaw) {
     book_.OnSwing(actor, address, SlotWord(compare), SlotWord(swap));
+    FollowScans();
   }
   NoteChange(actor);
   return found;
 }
 
-// Only a put waits for others, so only there it matters that something has changed.
+// Unless slots are frozen only a put waits for others, so only there it matters that something has
+// changed.
 void System::NoteChange(uint32_t actor) {
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     Client& k = client(c);
-    if (c != actor && k.machine == MachineKind::kPut) k.changed = 1;
+    if (k.phase == Phase::kIdle || k.phase == Phase::kFinished || k.phase == Phase::kDead) continue;
+    if (c != actor && (k.machine == MachineKind::kPut || scenario_.freezes != 0)) k.changed = 1;
   }
 }
 

@@ -102,6 +102,7 @@ void System::Construct(uint32_t c) {
     case OpKind::kAdd: return modify(ModifyKind::kAdd);
     case OpKind::kTouch: return modify(ModifyKind::kTouch);
     case OpKind::kRemove: return modify(ModifyKind::kRemove);
+    case OpKind::kScan: return StartScan(c);
   }
 }
 
@@ -113,6 +114,7 @@ Action System::StepMachine(uint32_t c) {
     case MachineKind::kPut: return As<Put>(k).Step(env, k.chain);
     case MachineKind::kModify: return As<Modify>(k).Step(env, k.chain);
     case MachineKind::kResolve: return As<Resolve>(k).Step(env, k.chain);
+    case MachineKind::kScan: return As<ScanBucket>(k).Step(env, k.chain);
     case MachineKind::kNone: break;
   }
   DUNLIN_UNREACHABLE();
@@ -126,6 +128,7 @@ void System::ReturnFreed(uint32_t c) {
     case MachineKind::kPut: freed = As<Put>(k).TakeFreed(); break;
     case MachineKind::kModify: freed = As<Modify>(k).TakeFreed(); break;
     case MachineKind::kResolve: freed = As<Resolve>(k).TakeFreed(); break;
+    case MachineKind::kScan:
     case MachineKind::kNone: break;
   }
   if (!freed.word.empty()) book_.Return(c, freed.word);
@@ -176,6 +179,14 @@ void System::Run(uint32_t c) {
       case Action::kNeedSink:
         if (k.machine == MachineKind::kGet) As<Get>(k).SupplySink(k.sink, kSinkBytes);
         if (k.machine == MachineKind::kModify) As<Modify>(k).SupplySink(k.sink, kSinkBytes);
+        if (k.machine == MachineKind::kScan) {
+          CollectScan(c);
+          // The machine checks the age of what was copied by the clock after the copying.
+          if (ClockMoves()) {
+            k.phase = Phase::kVerifying;
+            return;
+          }
+        }
         break;
       case Action::kNeedBlock:
         if (book_.Available() == kMaxBlocks) {
@@ -197,6 +208,7 @@ void System::Run(uint32_t c) {
         k.phase = Phase::kAsking;
         return;
       case Action::kDone:
+        if (k.machine == MachineKind::kScan) return OnScanned(c);
         return k.machine == MachineKind::kResolve ? OnResolved(c) : OnDone(c);
     }
   }
@@ -371,6 +383,7 @@ void System::NextOp(uint32_t c) {
   k.invoked_at = 0;
   k.lost_value = 0;
   k.lost_version = 0;
+  k.scan = {};
 }
 
 // The session breaks with a chain in flight. It is fenced before the client goes on.
@@ -401,6 +414,7 @@ void System::Die(uint32_t c) {
   k.changed = 0;
   k.retries = k.unknown = k.blocks_taken = k.invoked_at = 0;
   k.last_version = 0;
+  k.scan = {};
   std::memset(k.remaining, 0, sizeof k.remaining);
   for (Location& location : k.cache) location = {};
 }

@@ -10,6 +10,7 @@
 #include "common/protocol/modify.h"
 #include "common/protocol/put.h"
 #include "common/protocol/resolve.h"
+#include "common/protocol/scan.h"
 
 namespace dunlin::explorer {
 
@@ -19,6 +20,8 @@ namespace dunlin::explorer {
 
 inline constexpr uint32_t kMaxClients = 3;
 inline constexpr uint32_t kRelocator = kMaxClients;  // the actor that moves records
+inline constexpr uint32_t kServerSession = 200;
+inline constexpr uint32_t kFreezer = kMaxClients + 1;
 inline constexpr uint32_t kNobody = 0xFF;
 inline constexpr uint32_t kMaxKeys = 3;
 inline constexpr uint32_t kMaxBlocks = 12;
@@ -88,10 +91,22 @@ enum class Phase : uint8_t {
   kDead,
 };
 
-enum class MachineKind : uint8_t { kNone, kGet, kPut, kModify, kResolve };
+enum class MachineKind : uint8_t { kNone, kGet, kPut, kModify, kResolve, kScan };
 
 inline constexpr size_t kMachineBytes =
-    std::max({sizeof(Get), sizeof(Put), sizeof(Modify), sizeof(Resolve)});
+    std::max({sizeof(Get), sizeof(Put), sizeof(Modify), sizeof(Resolve), sizeof(ScanBucket)});
+
+// A scan's findings, and what was true meanwhile. Versions and keys are bits.
+struct ScanState {
+  uint64_t cursor = 0;
+  uint64_t found = 0;       // versions met in the buckets before
+  uint64_t found_here = 0;  // and in this one, in the pass under way
+  uint64_t during = 0;      // versions that were current at some time since it began
+  uint32_t pass = 0;
+  uint32_t keys = 0;
+  uint32_t keys_here = 0;
+  uint32_t throughout = 0;  // keys that were there all the time
+};
 
 struct Client {
   Phase phase = Phase::kIdle;
@@ -112,6 +127,7 @@ struct Client {
   uint32_t remaining[kMaxWorks] = {};  // words of each verb that are still to be done
   Block block;                         // in hand
   Location cache[kMaxKeys];
+  ScanState scan;
   uint64_t last_version = 0;  // of the last operation that returned one
   int16_t lost_value = 0;         // of an unknown outcome: the sum that an add would return
   uint64_t lost_version = 0;
@@ -129,6 +145,13 @@ struct RelocatorState {
   SlotWord to;
 };
 
+// The server takes the locks of both buckets, freezes every slot, and undoes all that: what a split
+// does up to the point where it is given up.
+struct FreezerState {
+  uint8_t left = 0;
+  uint8_t step = 0;
+};
+
 struct World {
   alignas(8) std::byte region[kRegionBytes];
   uint8_t tick = 0;
@@ -138,6 +161,7 @@ struct World {
   uint64_t linked_versions = 0;  // bit (operation x 4 + try): a slot has named a record of it
   BlockTruth blocks[kMaxBlocks];
   RelocatorState relocator;
+  FreezerState freezer;
   Client clients[kMaxClients];
   Monitor monitor;
 };

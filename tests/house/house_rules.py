@@ -72,7 +72,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root)/\w")
 ENDS_PROCESS = re.compile(r"(?<![\w.>])(?:exit|_exit|_Exit|quick_exit|abort|terminate)\s*\(")
 SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>])sleep\s*\(")
 
-# On a line of a test that sleeps for another reason than to wait for something.
+# Beside or above the call, in a test that sleeps for another reason than to wait for something.
 SLEEP_REASON = re.compile(r"// sleeps to \w")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -150,7 +150,8 @@ def check_calls(path: str, text: str) -> Iterator[Violation]:
         if not in_test and ENDS_PROCESS.search(line):
             yield Violation(path, number, "ends the process; only mains and CHECK may")
         if SLEEPS.search(line):
-            if in_test and SLEEP_REASON.search(with_comments[number - 1]):
+            beside_and_above = with_comments[max(number - 2, 0):number]
+            if in_test and any(SLEEP_REASON.search(each) for each in beside_and_above):
                 continue
             yield Violation(path, number, "sleeps; wait for the event itself, or use the clock (in "
                                           "a test that measures: state why, '// sleeps to ...')")

@@ -137,6 +137,9 @@ class HouseRulesTest(unittest.TestCase):
     def test_a_test_that_measures_says_why_it_sleeps(self):
         line = "sleep_for(span);  // sleeps to measure the idle rate\n"
         self.assert_fine("tests/end_to_end/a_test.cc", line)
+        self.assert_fine("tests/end_to_end/a_test.cc", "// sleeps to measure\nsleep_for(span);\n")
+        self.assert_broken("tests/end_to_end/a_test.cc",
+                           "// sleeps to measure\n\nsleep_for(span);\n", 3, "sleeps")
         self.assert_broken("server/a.cc", line, 1, "sleeps")
         self.assert_broken("tests/end_to_end/a_test.cc", "sleep_for(span);  // sleeps to \n", 1,
                            "sleeps")

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common/base/check.h"
+#include "common/base/prefetch.h"
 #include "common/layout/word.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -37,29 +38,12 @@ void CopyIn(std::byte* to, const std::byte* from, uint32_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-void PrefetchRange(const std::byte* from, uint64_t bytes, bool for_write) {
-  // The first lines hide the latency; the hardware prefetcher follows a long run by itself.
-  uint64_t lines = (bytes + kLine - 1) / kLine;
-  if (lines > 6) lines = 6;
-  for (uint64_t i = 0; i < lines; ++i) {
-    if (for_write) {
-      __builtin_prefetch(from + i * kLine, 1);
-    } else {
-      __builtin_prefetch(from + i * kLine, 0);
-    }
-  }
-  if (bytes != 0) __builtin_prefetch(from + bytes - 1, 0);
-}
-
-uint64_t Extent(const Work& w) {
-  switch (w.verb) {
-    case Verb::kRead:
-      return w.length;
-    case Verb::kWrite:
-      return uint64_t{w.length} + w.tail_length;
-    default:
-      return kWordBytes;
-  }
+// The first lines hide the latency; the hardware prefetcher follows a long run by itself.
+void PrefetchRange(const std::byte* from, uint32_t bytes) {
+  constexpr uint32_t kMostBytes = 6 * kLine;
+  const std::byte* end = from + (bytes < kMostBytes ? bytes : kMostBytes);
+  for (const std::byte* at = from; at < end; at += kLine) PrefetchLine(at);
+  PrefetchLine(end - 1);
 }
 
 }  // namespace
@@ -68,17 +52,15 @@ ShmChannel::ShmChannel(std::byte* base, uint64_t bytes, bool read_only)
     : base_(base), bytes_(bytes), read_only_(read_only) {}
 
 bool ShmChannel::Allowed(const Chain& chain) const {
-  if (!broken_.ok()) return false;
+  bool outside = false;
   for (uint32_t i = 0; i < chain.count; ++i) {
     const Work& w = chain.work[i];
-    uint64_t extent = Extent(w);
-    if (extent > bytes_ || w.remote > bytes_ - extent) return false;
-    bool word = w.verb != Verb::kRead && w.verb != Verb::kWrite;
-    if (word && w.remote % kWordBytes != 0) return false;
-    bool reads = w.verb == Verb::kRead || w.verb == Verb::kReadWord;
-    if (read_only_ && !reads) return false;
+    uint64_t extent = uint64_t{w.length} + w.tail_length;
+    outside |= extent > bytes_ || w.remote > bytes_ - extent;
+    outside |= IsWordVerb(w.verb) && w.remote % kWordBytes != 0;
   }
-  return true;
+  bool changes = chain.writes != 0 || chain.atomics != 0;
+  return !outside && !(read_only_ && changes) && broken_.ok();
 }
 
 void ShmChannel::Post(Chain* chain) {
@@ -88,8 +70,12 @@ void ShmChannel::Post(Chain* chain) {
   posted_[tail_++ % kDepth] = chain;
   for (uint32_t i = 0; i < chain->count; ++i) {
     const Work& w = chain->work[i];
-    bool writes = w.verb == Verb::kWrite || w.verb == Verb::kCompareSwap;
-    PrefetchRange(base_ + w.remote, Extent(w), writes);
+    const std::byte* at = base_ + w.remote;
+    if (IsWordVerb(w.verb)) {
+      PrefetchLine(at);
+    } else {
+      PrefetchRange(at, w.length);
+    }
   }
 }
 

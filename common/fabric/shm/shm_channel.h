@@ -24,6 +24,7 @@ class ShmChannel final : public Channel {
 
   void Post(Chain* chain) override;
   uint32_t Poll(Chain** finished, uint32_t max) override;
+  const std::byte* mapping() const override { return base_; }
   uint32_t depth() const override { return kDepth; }
   const absl::Status& broken() const override { return broken_; }
   void Break(absl::Status why) override { broken_.Update(std::move(why)); }

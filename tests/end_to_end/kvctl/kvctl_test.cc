@@ -146,6 +146,15 @@ TEST_F(KvctlTest, TheServerTellsAboutItself) {
   EXPECT_EQ(Member(layout.out, "slots_per_bucket"), "15");
 }
 
+TEST_F(KvctlTest, WorkloadLeavesNothingBehind) {
+  ASSERT_EQ(Kvctl({"put", "k", "v"}).exit, 0);
+  const KvctlResult workload =
+      Kvctl({"workload", "--keys", "1000", "--time", "100ms", "--reads", "50"});
+  EXPECT_EQ(workload.exit, 0) << workload.err;
+  EXPECT_THAT(workload.out, ContainsRegex("failed +0\n"));
+  EXPECT_EQ(Member(Kvctl({"status", "-o", "json"}).out, "items"), "1");
+}
+
 TEST_F(KvctlTest, NoServer) {
   const std::string folder = server_->folder();
   const SystemClock clock;

@@ -85,6 +85,23 @@ TEST_F(ServerLane, AFloodOfRequestsWithoutReadingRepliesHoldsUpNobody) {
   EXPECT_TRUE(client.Ping());
 }
 
+// More replies than the server holds for a peer, asked for at once.
+TEST_F(ServerLane, EveryPipelinedRequestIsAnswered) {
+  RawClient client(server_->socket());
+  ASSERT_TRUE(client.Hello());
+  constexpr int kRequests = 400;  // 8 KiB of reply each, until the memory is full
+  for (int i = 0; i < kRequests; ++i) {
+    BlocksRequest request{1, kMaxBlocksPerBatch, 0, 0};
+    ASSERT_TRUE(client.Send(LaneKind::kBlocksRequest,
+                            {reinterpret_cast<const char*>(&request), sizeof request}));
+  }
+  for (int i = 0; i < kRequests; ++i) {
+    auto message = client.Receive();
+    ASSERT_TRUE(message) << i;
+    ASSERT_EQ(message->kind, LaneKind::kBlocksReply);
+  }
+}
+
 TEST_F(ServerLane, AnotherLayoutVersionIsTold) {
   RawClient client(server_->socket());
   control::ControlRequest request;

@@ -124,8 +124,7 @@ std::optional<control::StatusReply> RawClient::Status(bool count) {
 
 std::optional<RawClient::Blocks> RawClient::TakeBlocks(uint32_t size_class, uint32_t want) {
   BlocksRequest request{size_class, want, 0, 0};
-  if (!Send(LaneKind::kBlocksRequest,
-            {reinterpret_cast<const char*>(&request), sizeof request})) {
+  if (!Send(LaneKind::kBlocksRequest, {reinterpret_cast<const char*>(&request), sizeof request})) {
     return std::nullopt;
   }
   std::optional<Message> message = Receive();

@@ -26,8 +26,8 @@ struct ServerRun {
 };
 struct RunOptions {
   std::vector<std::string> arguments;
-  std::vector<std::string> environment;  // NAME=VALUE, besides ours
-  bool as_nobody = false;                // needs root
+  std::vector<std::string> environment;   // NAME=VALUE, besides ours
+  bool as_nobody = false;                 // needs root
   uint64_t memlock_bytes = ~uint64_t{0};  // RLIMIT_MEMLOCK
 };
 ServerRun RunServer(const RunOptions& options);

@@ -1,9 +1,9 @@
 // Sessions come and go, orderly or not: what they leave behind, what a drain waits for, and what an
 // idle server costs.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -218,8 +218,7 @@ TEST(ServerSessions, TheTickIsFreshAndIdleCostsNearlyNothing) {
   EXPECT_NEAR(static_cast<double>(ticks), static_cast<double>(passed), 100);
   // The aim is 1 % of a core; twice that leaves room for a busy machine.
   EXPECT_LT(server->CpuNanos() - cpu, passed * 1'000'000 / 50);
-  RecordProperty("cpu_micros_per_second",
-                 std::to_string((server->CpuNanos() - cpu) / passed));
+  RecordProperty("cpu_micros_per_second", std::to_string((server->CpuNanos() - cpu) / passed));
 }
 
 }  // namespace

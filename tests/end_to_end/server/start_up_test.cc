@@ -19,7 +19,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-ServerRun Run(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
+ServerRun RunWith(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
   return RunServer({.arguments = std::move(arguments), .environment = std::move(environment)});
 }
 
@@ -31,38 +31,39 @@ std::unique_ptr<ServerProcess> Start(std::vector<std::string> more = {}) {
 }
 
 TEST(ServerStartUp, HelpVersionAndConfig) {
-  ServerRun help = Run({"--help"});
+  ServerRun help = RunWith({"--help"});
   EXPECT_EQ(help.code, 0);
-  EXPECT_THAT(help.output, AllOf(HasSubstr("--memory"), HasSubstr("--region-dir"),
-                                 HasSubstr("Exit codes")));
-  ServerRun version = Run({"--version"});
+  EXPECT_THAT(help.output,
+              AllOf(HasSubstr("--memory"), HasSubstr("--region-dir"), HasSubstr("Exit codes")));
+  ServerRun version = RunWith({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_THAT(version.output, HasSubstr("dunlin-server "));
-  ServerRun config = Run({"--print-config", "--memory", "2GiB"}, {"DUNLIN_GRACE=500ms"});
+  ServerRun config = RunWith({"--print-config", "--memory", "2GiB"}, {"DUNLIN_GRACE=500ms"});
   EXPECT_EQ(config.code, 0);
   EXPECT_THAT(config.output, AllOf(HasSubstr("memory = 2GiB"), HasSubstr("grace = 500ms"),
                                    HasSubstr("DUNLIN_GRACE"), HasSubstr("default")));
 }
 
 TEST(ServerStartUp, WrongOptionsExitWithTwo) {
-  ServerRun unknown = Run({"--memroy", "1GiB"});
+  ServerRun unknown = RunWith({"--memroy", "1GiB"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.output, AllOf(HasSubstr("memroy"), HasSubstr("memory")));
-  EXPECT_EQ(Run({"--memory", "much"}).code, 2);
-  EXPECT_EQ(Run({"--socket", "relative"}).code, 2);
-  ServerRun variable = Run({"--version-of-nothing"});
+  EXPECT_EQ(RunWith({"--memory", "much"}).code, 2);
+  EXPECT_EQ(RunWith({"--socket", "relative"}).code, 2);
+  ServerRun variable = RunWith({"--version-of-nothing"});
   EXPECT_EQ(variable.code, 2);
-  EXPECT_EQ(Run({}, {"DUNLIN_MEMROY=1GiB"}).code, 2) << "also in the environment";
+  EXPECT_EQ(RunWith({}, {"DUNLIN_MEMROY=1GiB"}).code, 2) << "also in the environment";
   TemporaryFolder folder;
   std::ofstream(folder.path() + "/conf") << "no-such-option = 1\n";
-  ServerRun file = Run({"--config", folder.path() + "/conf"});
+  ServerRun file = RunWith({"--config", folder.path() + "/conf"});
   EXPECT_EQ(file.code, 2);
   EXPECT_THAT(file.output, HasSubstr("conf:1"));
 }
 
 TEST(ServerStartUp, MemoryThatCannotHoldTheIndex) {
   TemporaryFolder folder;
-  ServerRun run = Run({"--socket", folder.path() + "/s", "--memory", "16MiB", "--records", "10000000"});
+  ServerRun run =
+      RunWith({"--socket", folder.path() + "/s", "--memory", "16MiB", "--records", "10000000"});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.output, HasSubstr("raise memory"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/s")) << "no socket is left behind";
@@ -71,7 +72,7 @@ TEST(ServerStartUp, MemoryThatCannotHoldTheIndex) {
 TEST(ServerStartUp, ASecondServerOnASocketIsRefusedAndTheFirstGoesOn) {
   auto server = Start();
   ASSERT_NE(server, nullptr);
-  ServerRun second = Run({"--socket", server->socket(), "--memory", "64MiB"});
+  ServerRun second = RunWith({"--socket", server->socket(), "--memory", "64MiB"});
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.output, HasSubstr("another server"));
   EXPECT_TRUE(RawClient(server->socket()).Ping());
@@ -116,17 +117,27 @@ class SmallTmpfs {
   bool mounted_;
 };
 
+TEST(ServerStartUp, MoreMemoryThanThereIsIsAnErrorAndKillsNobody) {
+  TemporaryFolder folder;
+  ServerRun run =
+      RunWith({"--socket", folder.path() + "/s", "--memory", "511GiB", "--huge-pages", "never"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.output,
+              AllOf(HasSubstr("wanted 511"), HasSubstr("available"), HasSubstr("lower memory")));
+}
+
 TEST(ServerStartUp, AFullRegionDirIsAnErrorAtTheStart) {
   TemporaryFolder folder;
   std::string at = folder.path() + "/small";
   ASSERT_TRUE(std::filesystem::create_directory(at));
   SmallTmpfs tmpfs(at);
   if (!tmpfs.mounted()) GTEST_SKIP() << "cannot mount a tmpfs here (needs root)";
-  ServerRun run = Run({"--socket", folder.path() + "/s", "--memory", "64MiB", "--region-dir", at});
+  ServerRun run =
+      RunWith({"--socket", folder.path() + "/s", "--memory", "64MiB", "--region-dir", at});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.output, AllOf(HasSubstr("wanted 64"), HasSubstr("16"), HasSubstr(at),
                                 HasSubstr("lower memory")));
-  ServerRun fits = Run({"--print-config", "--region-dir", at});
+  ServerRun fits = RunWith({"--print-config", "--region-dir", at});
   EXPECT_EQ(fits.code, 0);
 }
 
@@ -143,10 +154,11 @@ TEST(ServerStartUp, TheLimitOfLockedMemoryIsCheckedFirst) {
   TemporaryFolder folder;
   bool root = geteuid() == 0;
   ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
-  ServerRun run = RunServer({.arguments = {"--socket", folder.path() + "/s", "--memory", "64MiB",
-                                           "--lock-memory"},
-                             .as_nobody = root,
-                             .memlock_bytes = 65536});
+  ServerRun run = RunServer(
+      {.arguments = {"--socket", folder.path() + "/s", "--memory", "64MiB", "--lock-memory"},
+       .environment = {},
+       .as_nobody = root,
+       .memlock_bytes = 65536});
   if (run.code == 121) GTEST_SKIP() << "another user cannot run the binary where it lies";
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.output, AllOf(HasSubstr("RLIMIT_MEMLOCK"), HasSubstr("ulimit -l")));
@@ -154,7 +166,8 @@ TEST(ServerStartUp, TheLimitOfLockedMemoryIsCheckedFirst) {
 
 TEST(ServerStartUp, HugePagesThatMustBe) {
   TemporaryFolder folder;
-  ServerRun run = Run({"--socket", folder.path() + "/s", "--memory", "500GiB", "--huge-pages", "always"});
+  ServerRun run =
+      RunWith({"--socket", folder.path() + "/s", "--memory", "500GiB", "--huge-pages", "always"});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.output, HasSubstr("sysctl vm.nr_hugepages="));
 }

@@ -1,6 +1,6 @@
-// What a hostile process can send to the server over its lane: the bytes of a stream, cut into pieces
-// of any length, through the parser and the whole of the server's logic, up to its death and the
-// recovery from it. The allocator must add up afterwards, and the index be untouched.
+// What a hostile process can send to the server over its lane: the bytes of a stream, cut into
+// pieces of any length, through the parser and the whole of the server's logic, up to its death and
+// the recovery from it. The allocator must add up afterwards, and the index be untouched.
 
 #include <algorithm>
 #include <cstddef>

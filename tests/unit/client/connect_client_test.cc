@@ -221,6 +221,24 @@ TEST_F(ClientTest, AChildIsRefusedAndHarmsNothing) {
   EXPECT_TRUE(client->OpenSession().ok());
 }
 
+// The session that Connect opened is the parent's, too.
+TEST_F(ClientTest, AChildEndsNoSessionOfItsParent) {
+  auto client = Connect();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    client.reset();
+    ::_exit(0);
+  }
+  int result = 0;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
+  const auto session = client->OpenSession();
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(server_.hellos(), 1);
+  EXPECT_EQ(server_.goodbyes(), 0);
+}
+
 TEST_F(ClientTest, ServesManyThreads) {
   const auto client = Connect();
   std::vector<std::thread> threads;

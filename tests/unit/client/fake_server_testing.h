@@ -43,8 +43,8 @@ class FakeServer {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path().c_str(), sizeof address.sun_path - 1);
-    DUNLIN_CHECK_EQ(
-        ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    DUNLIN_CHECK_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address),
+                    0);
     DUNLIN_CHECK_EQ(::listen(listener_.get(), 64), 0);
     acceptor_ = std::thread([this] { Accept(); });
   }

@@ -308,6 +308,17 @@ TEST(LaneReturnsTest, ASlowServerStopsNobodyForLongAndLosesNothing) {
   reader.join();
 }
 
+TEST(LaneReturnsTest, ARequestThatCannotLeaveInTimeBreaksTheLane) {
+  auto [client, server] = SocketPair();
+  Lane lane(std::move(client));
+  const std::vector<ReturnedBlock> blocks(Lane::kMaxReturnedBlocks, ReturnedBlock{Word(8), 1});
+  while (lane.ReturnBlocks(blocks, 0, Soon()).ok()) {
+  }
+  ASSERT_TRUE(lane.broken().ok());
+  EXPECT_EQ(lane.Ping(Soon()).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(lane.broken().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
 TEST(LaneExpireTest, AskedAndAnswered) {
   ScriptedServer server([&](LanePeer& peer) {
     const auto message = peer.Read();

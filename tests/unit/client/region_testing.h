@@ -57,9 +57,9 @@ inline UniqueFd TestRegion(const Superblock& superblock, uint64_t bytes) {
   DUNLIN_CHECK_EQ(::pwrite(file.get(), &superblock, head, 0), static_cast<ssize_t>(head));
   if (bytes == superblock.region_bytes) {
     const uint64_t entry = DirectoryEntry::Make(superblock.index_offset, 0).raw();
-    DUNLIN_CHECK_EQ(::pwrite(file.get(), &entry, sizeof entry,
-                             static_cast<off_t>(superblock.directory_offset)),
-                    static_cast<ssize_t>(sizeof entry));
+    DUNLIN_CHECK_EQ(
+        ::pwrite(file.get(), &entry, sizeof entry, static_cast<off_t>(superblock.directory_offset)),
+        static_cast<ssize_t>(sizeof entry));
   }
   return file;
 }

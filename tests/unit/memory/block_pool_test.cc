@@ -19,7 +19,7 @@ std::vector<BlockRef> TakeAll(BlockPool& pool, SizeClass c, uint64_t tick = 1) {
 }
 
 void Free(BlockPool& pool, BlockRef block, uint64_t tick) {
-  pool.StartGrace(block);
+  ASSERT_TRUE(pool.StartGrace(block));
   pool.EndGrace(block, tick);
 }
 
@@ -62,9 +62,11 @@ TEST(BlockPool, FindBelievesNothing) {
   EXPECT_FALSE(pool.Find(SlotWord::Empty()));
   EXPECT_FALSE(pool.Find(SlotWord::Moved()));
   EXPECT_FALSE(pool.Find(SlotWord(~uint64_t{0})));
-  pool.StartGrace(block);
+  EXPECT_EQ(pool.StartGrace(block.word()), block);
   EXPECT_FALSE(pool.Find(block.word())) << "in grace";
   EXPECT_FALSE(pool.Allocated(block));
+  EXPECT_FALSE(pool.StartGrace(block.word()));
+  EXPECT_FALSE(pool.StartGrace(block));
 }
 
 TEST(BlockPool, TheTailOfASlabIsNoBlock) {
@@ -84,8 +86,8 @@ TEST(BlockPool, Runs) {
   EXPECT_EQ(pool.BytesOf(*run), 25u * kPageBytes);
   EXPECT_EQ(pool.allocated_bytes(), 25u * kPageBytes);
   EXPECT_EQ(pool.Find(run->word()), run);
-  EXPECT_FALSE(pool.Find(
-      SlotWord::Make(run->heap_offset() + kPageBytes, kRunClass, 0, run->generation())))
+  EXPECT_FALSE(
+      pool.Find(SlotWord::Make(run->heap_offset() + kPageBytes, kRunClass, 0, run->generation())))
       << "a page inside a run is nothing's start";
   EXPECT_FALSE(pool.TakeRun(kHeap, 1));
   EXPECT_FALSE(pool.TakeRun(kHeap + 1, 1));
@@ -101,7 +103,7 @@ TEST(BlockPool, Runs) {
 TEST(BlockPool, EmptySlabsServeOtherClasses) {
   BlockPool pool(kHeap, 10);
   std::vector<BlockRef> blocks = TakeAll(pool, kClass);
-  for (BlockRef block : blocks) pool.StartGrace(block);
+  for (BlockRef block : blocks) ASSERT_TRUE(pool.StartGrace(block));
   for (BlockRef block : blocks) pool.EndGrace(block, 20);
   EXPECT_EQ(pool.use(kClass).bytes, uint64_t{kMaxSlabPages} * kPageBytes) << "one is kept";
   EXPECT_TRUE(pool.TakeRun(kHeap, 20)) << "that one too, when it is needed";
@@ -129,7 +131,7 @@ TEST(BlockPool, PagesWithWideSpreadRest) {
   uint64_t tick = 1;
   auto churn = [&](size_t index, int times) {
     for (int i = 0; i < times; ++i) {
-      pool.StartGrace(blocks[index]);
+      ASSERT_TRUE(pool.StartGrace(blocks[index]));
       tick += kGrace;
       pool.EndGrace(blocks[index], tick);
       std::vector<BlockRef> again;
@@ -139,7 +141,7 @@ TEST(BlockPool, PagesWithWideSpreadRest) {
   };
   churn(0, 340);
   churn(1, 680);
-  for (BlockRef block : blocks) pool.StartGrace(block);
+  for (BlockRef block : blocks) ASSERT_TRUE(pool.StartGrace(block));
   tick += kGrace;
   for (BlockRef block : blocks) pool.EndGrace(block, tick);
   EXPECT_FALSE(pool.TakeRun(kPageBytes, tick)) << "no page may be formatted yet";
@@ -167,15 +169,14 @@ TEST(BlockPool, SixteenBitsOfGenerationWrap) {
   EXPECT_EQ(pool.Audit(), "");
 }
 
-// The target of the project: at most 40 B a record beyond key and value, of which 24 are the record's
-// header and 8 * 16/15 / 0.8 the index.
+// The target of the project: at most 40 B a record beyond key and value, of which 24 are the
+// record's header and 8 * 16/15 / 0.8 the index.
 TEST(BlockPool, MetadataOfSmallRecords) {
   constexpr uint64_t kBytes = uint64_t{64} << 20;
   BlockPool pool(kBytes, 1000);
   std::vector<BlockRef> blocks = TakeAll(pool, kClass);
   double heap = static_cast<double>(kBytes) / static_cast<double>(blocks.size()) - 16 - 64;
-  double metadata =
-      static_cast<double>(pool.metadata_bytes()) / static_cast<double>(blocks.size());
+  double metadata = static_cast<double>(pool.metadata_bytes()) / static_cast<double>(blocks.size());
   EXPECT_LE(heap + metadata + 8.0 * 16 / 15 / 0.8, 40.0)
       << "heap " << heap << " metadata " << metadata;
   EXPECT_LE(metadata, 4.6);

@@ -1,6 +1,6 @@
-// The allocator against a model that remembers every use of every address: no address and generation
-// modulo 1024 come back within 256 grace periods, blocks never overlap, and all bytes are accounted
-// for, whatever classes the heap's pages go through.
+// The allocator against a model that remembers every use of every address: no address and
+// generation modulo 1024 come back within 256 grace periods, blocks never overlap, and all bytes
+// are accounted for, whatever classes the heap's pages go through.
 
 #include <gtest/gtest.h>
 
@@ -109,8 +109,8 @@ class Model {
 };
 
 // Large classes, so that a block is reused often; several share a page's start.
-constexpr SizeClass kClasses[] = {ClassFor(512), ClassFor(1024), ClassFor(3072), ClassFor(8192),
-                                  ClassFor(32768), kRunClass};
+constexpr SizeClass kClasses[] = {ClassFor(512),  ClassFor(1024),  ClassFor(3072),
+                                  ClassFor(8192), ClassFor(32768), kRunClass};
 
 TEST(GenerationModel, RandomChurn) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -130,9 +130,9 @@ TEST(GenerationModel, RandomChurn) {
   }
 }
 
-// The hardest case for the bases: a format gets old while the blocks of one page churn, each for its
-// own while and as fast as the grace period allows, so their generations drift apart by any amount.
-// Then the page gets another format at once, and again.
+// The hardest case for the bases: a format gets old while the blocks of one page churn, each for
+// its own while and as fast as the grace period allows, so their generations drift apart by any
+// amount. Then the page gets another format at once, and again.
 TEST(GenerationModel, OldFormatsWithWideSpread) {
   uint64_t rested = 0;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
@@ -169,9 +169,9 @@ TEST(GenerationModel, OldFormatsWithWideSpread) {
   EXPECT_GT(rested, 0u) << "no page ever had to rest: the case was not reached";
 }
 
-// The same on purpose: sixteen blocks of one page are spread evenly over all values modulo 1024, so that
-// any base is a little below some address's last use. Without the rest, that address would soon come
-// to it.
+// The same on purpose: sixteen blocks of one page are spread evenly over all values modulo 1024, so
+// that any base is a little below some address's last use. Without the rest, that address would
+// soon come to it.
 TEST(GenerationModel, NoBaseIsRightForAnEvenSpread) {
   Model model(1);
   SizeClass small = ClassFor(256);

@@ -36,8 +36,8 @@ class CoreFixture : public testing::Test {
     std::memset(base_.get(), 0, plan_.region_bytes);
     FormatRegion(base_.get(), plan_);
     core_.emplace(base_.get(), plan_,
-                  ServerCore::Config{.release = "1.2.3", .pid = 77, .numa = "any node",
-                                     .first_version = 1000});
+                  ServerCore::Config{
+                      .release = "1.2.3", .pid = 77, .numa = "any node", .first_version = 1000});
     core_->SetTick(1000);
     core_->SetState(ServerState::kServing);
   }

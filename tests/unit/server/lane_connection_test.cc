@@ -53,7 +53,8 @@ class LaneConnectionTest : public CoreFixture {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t n = recvmsg(client_.get(), &message, 0);
-    bytes.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    if (n <= 0) return "";
+    bytes.resize(static_cast<size_t>(n));
     for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
       int received;
       std::memcpy(&received, CMSG_DATA(h), sizeof received);
@@ -145,6 +146,39 @@ TEST_F(LaneConnectionTest, APeerThatReadsNoRepliesIsNotServedFurther) {
   ASSERT_EQ(lane_->Write(), Progress::kOpen);
   lane_->NoteStall(3000);
   EXPECT_NE(lane_->stalled_since(), 1000u) << "it has taken something";
+}
+
+TEST_F(LaneConnectionTest, WhatWasLeftBecauseOfUnsentRepliesIsAskedForAgain) {
+  Send(Hello(false));
+  ASSERT_EQ(lane_->Read(*core_), Progress::kOpen);
+  std::string requests;
+  for (int i = 0; i < 200; ++i) {
+    BlocksRequest request{1, 1024, 0, 0};
+    requests += Frame(LaneKind::kBlocksRequest,
+                      std::string(reinterpret_cast<const char*>(&request), sizeof request));
+  }
+  Send(requests);
+  ASSERT_EQ(lane_->Read(*core_), Progress::kOpen);
+  EXPECT_FALSE(lane_->WantsRead());
+  // The socket takes all of it at once, so no unsent reply is left that would wake the server.
+  int room = 1 << 19;
+  ASSERT_EQ(setsockopt(lane_->fd(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+  ASSERT_EQ(lane_->Write(), Progress::kOpen);
+  std::string replies;
+  for (int round = 0; round < 100; ++round) {
+    for (std::string more = Receive(); !more.empty(); more = Receive()) replies += more;
+    if (!lane_->WantsWrite()) break;
+    ASSERT_EQ(lane_->Write(), Progress::kOpen);
+    ASSERT_EQ(lane_->Resume(*core_), Progress::kOpen);
+    ASSERT_EQ(lane_->Write(), Progress::kOpen);
+  }
+  size_t frames = 0;
+  for (size_t at = 0; at < replies.size(); ++frames) {
+    LaneFrame frame;
+    std::memcpy(&frame, replies.data() + at, sizeof frame);
+    at += sizeof frame + frame.bytes;
+  }
+  EXPECT_EQ(frames, 201u);
 }
 
 TEST_F(LaneConnectionTest, ACountMakesTheRestWait) {

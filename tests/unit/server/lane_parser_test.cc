@@ -46,7 +46,8 @@ TEST(LaneParser, AnySplitGivesTheSameFrames) {
     LaneParser::Frame frame;
     std::vector<size_t> sizes;
     for (size_t at = 0; at < stream.size();) {
-      size_t n = std::min<size_t>(stream.size() - at, random.Between(1, random.OneIn(3) ? 9 : 90000));
+      size_t n =
+          std::min<size_t>(stream.size() - at, random.Between(1, random.OneIn(3) ? 9 : 90000));
       parser.Append({stream.data() + at, n});
       at += n;
       while (parser.Peek(frame) == LaneParser::State::kFrame) {

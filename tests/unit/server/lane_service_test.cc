@@ -195,7 +195,8 @@ TEST_F(LaneServiceTest, HostileBodies) {
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{78, 1, 0, 0}));
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{~0u, 1, 0, 0}));
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{10, 0, 0, 0}));
-  ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{10, kMaxBlocksPerBatch + 1, 0, 0}));
+  ExpectClosed(
+      SendFixed(LaneKind::kBlocksRequest, BlocksRequest{10, kMaxBlocksPerBatch + 1, 0, 0}));
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{127, 1, ~uint64_t{0}, 0}));
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{10, 1, 0, 1}));  // no such batch
   ExpectClosed(SendFixed(LaneKind::kReturnBlocks, ReturnBlocks{~0u, 0, 0}));

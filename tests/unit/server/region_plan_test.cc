@@ -22,8 +22,9 @@ TEST(RegionPlan, EveryPlanIsUsable) {
   for (uint64_t memory : {4 * kMiB, 5 * kMiB + 1, 64 * kMiB, 1024 * kMiB, 100'000 * kMiB}) {
     for (int64_t records : {int64_t{0}, int64_t{1}, int64_t{10'000}}) {
       for (uint64_t page : {uint64_t{4096}, 2 * kMiB}) {
-        auto plan = PlanRegion(Options(memory, records),
-                               {.incarnation = 1, .page_bytes = page, .max_value_is_default = true});
+        auto plan =
+            PlanRegion(Options(memory, records),
+                       {.incarnation = 1, .page_bytes = page, .max_value_is_default = true});
         ASSERT_TRUE(plan.ok()) << memory << " " << records << " " << plan.status();
         EXPECT_EQ(WhyNotUsable(*plan, plan->region_bytes), "") << memory << " " << records;
         EXPECT_EQ(plan->region_bytes % page, 0u);

@@ -18,7 +18,9 @@ class RegionTest : public testing::Test {
     options_.memory = uint64_t{8} << 20;
     options_.huge_pages = static_cast<size_t>(HugePages::kNever);
   }
-  absl::StatusOr<std::unique_ptr<Region>> Create() { return Region::Create(options_, true, logger_); }
+  absl::StatusOr<std::unique_ptr<Region>> Create() {
+    return Region::Create(options_, true, logger_);
+  }
 
   ManualClock clock_;
   Logger logger_{{.level = LogLevel::kOff}, &clock_};
