@@ -11,6 +11,8 @@
 namespace dunlin {
 
 void DeclareOptions(ServerOptions& o, OptionSet& set) {
+  // kvctl's: where to find a server.
+  set.IgnoreEnvironment("DUNLIN_SERVER");
   set.AddString("socket", &o.socket,
                 "Unix socket to listen on; clients on this machine connect here. Default: "
                 "/run/dunlin/dunlin.sock for root, else $XDG_RUNTIME_DIR/dunlin.sock");

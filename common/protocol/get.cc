@@ -31,6 +31,10 @@ Action Get::Step(const Env& env, Chain& chain) {
   switch (state_) {
     case State::kCold:
       return Cold(env, chain);
+    case State::kSize:
+      if (!Fresh(env, stamp_) && !DUNLIN_MUTATION(kSizeOfAnyAge)) return Cold(env, chain);
+      state_ = State::kDeliver;
+      return Action::kNeedSink;
     case State::kDeliver:
       return Deliver(env, chain);
     case State::kConfirm:
@@ -178,8 +182,9 @@ Action Get::Accept(const Env& env, Chain& chain, uint32_t bytes_read) {
 
 Action Get::Deliver(const Env& env, Chain& chain) {
   if (mode_ == GetMode::kCopy && sink_bytes_ < value_bytes()) {
-    state_ = State::kDeliver;
-    return Action::kNeedSink;
+    // The driver acts on the size, so that it must be the record's and no other's.
+    state_ = State::kSize;
+    return Action::kVerify;
   }
   if (!whole_) return NextPiece(env, chain);
   value_ = view_.data + view_.header.value_offset();

@@ -79,6 +79,7 @@ class Get {
     kCold,
     kBuckets,
     kRecords,
+    kSize,
     kDeliver,
     kPiece,
     kConfirm,

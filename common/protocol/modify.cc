@@ -25,8 +25,6 @@ Action Modify::Step(const Env& env, Chain& chain) {
       return Find(env, chain, {});
     case State::kFinding:
       return StepGet(env, chain);
-    case State::kTooLong:
-      return Fresh(env, get_.stamp()) ? Finish(Result::kNotInteger) : Find(env, chain, {});
     case State::kReady:
       return Ready(env, chain);
     case State::kSwung:
@@ -70,10 +68,9 @@ Action Modify::StepGet(const Env& env, Chain& chain) {
   }
   Action action = get_.Step(env, chain);
   if (!get_.freed().word.empty()) freed_ = get_.TakeFreed();
-  // More than an integer's digits: no need to see the rest, if it was read in time to be believed.
+  // More than an integer's digits: no need to see the rest.
   if (action == Action::kNeedSink && request_.kind == ModifyKind::kAdd) {
-    state_ = State::kTooLong;
-    return Action::kVerify;
+    return Finish(Result::kNotInteger);
   }
   if (action != Action::kDone) return action;
   if (get_.result() != Result::kOk) return Finish(get_.result());

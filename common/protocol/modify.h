@@ -73,7 +73,7 @@ class Modify {
   const Location& expected() const { return target_; }
 
  private:
-  enum class State : uint8_t { kStart, kFind, kFinding, kTooLong, kReady, kSwung, kDone };
+  enum class State : uint8_t { kStart, kFind, kFinding, kReady, kSwung, kDone };
 
   Action Finish(Result result);
   Action Find(const Env& env, Chain& chain, const Location& hint);

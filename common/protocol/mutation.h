@@ -36,6 +36,7 @@ enum class Mutation {
   kSwingFrozen,       // a frozen record is replaced
   // Reuse.
   kNoAgeCheck,             // words of any age are believed
+  kSizeOfAnyAge,           // the driver is told a size that was read too late
   kFreeOnFailure,          // the old block is freed though the CAS failed
   kKeepBlockAfterUnknown,  // a block that may be linked is used again
   // Unknown outcomes.

@@ -10,8 +10,7 @@ namespace dunlin::explorer {
 bool HeapBook::Reusable(uint32_t i) const {
   const BlockTruth& block = world_.blocks[i];
   return scenario_.reuse && (scenario_.reused_blocks >> i & 1) != 0 &&
-         block.state == BlockState::kReturned &&
-         world_.tick >= block.unlinked_at + scenario_.grace;
+         block.state == BlockState::kReturned && world_.tick >= block.unlinked_at + scenario_.grace;
 }
 
 uint32_t HeapBook::Available() const {

@@ -62,7 +62,9 @@ void Model::Take(uint32_t client, Config& config) const {
         done.value = key.value;
       }
       return;
-    case OpKind::kPut: key = {number, op.expiry, op.value}; return;
+    case OpKind::kPut:
+      key = {number, op.expiry, op.value};
+      return;
     case OpKind::kIfAbsent:
       if (present) {
         done.result = Result::kExists;
@@ -105,7 +107,8 @@ void Model::Take(uint32_t client, Config& config) const {
         key = {};
       }
       return;
-    case OpKind::kScan: return;  // checked by itself, see ScanState
+    case OpKind::kScan:
+      return;  // checked by itself, see ScanState
   }
 }
 
@@ -199,9 +202,9 @@ std::string Model::Describe() const {
     for (uint32_t k = 0; k < scenario_.keys.size(); ++k) {
       const ModelKey& key = world_.monitor.configs[i].keys[k];
       text += " " + scenario_.keys[k].bytes + "=";
-      text += key.writer == 0 ? "absent"
-                              : TextOf(key.value) + " (by operation " +
-                                    std::to_string(key.writer) + ")";
+      text += key.writer == 0
+                  ? "absent"
+                  : TextOf(key.value) + " (by operation " + std::to_string(key.writer) + ")";
     }
     text += "\n";
   }

@@ -13,35 +13,58 @@ uint64_t DigestOf(const void* data, size_t bytes) { return XXH3_64bits(data, byt
 
 std::string_view NameOf(OpKind kind) {
   switch (kind) {
-    case OpKind::kGet: return "get";
-    case OpKind::kPut: return "put";
-    case OpKind::kIfAbsent: return "put-if-absent";
-    case OpKind::kReplace: return "put-if-present";
-    case OpKind::kCas: return "compare-and-set";
-    case OpKind::kAdd: return "add";
-    case OpKind::kTouch: return "touch";
-    case OpKind::kRemove: return "remove";
-    case OpKind::kScan: return "scan";
+    case OpKind::kGet:
+      return "get";
+    case OpKind::kPut:
+      return "put";
+    case OpKind::kIfAbsent:
+      return "put-if-absent";
+    case OpKind::kReplace:
+      return "put-if-present";
+    case OpKind::kCas:
+      return "compare-and-set";
+    case OpKind::kAdd:
+      return "add";
+    case OpKind::kTouch:
+      return "touch";
+    case OpKind::kRemove:
+      return "remove";
+    case OpKind::kScan:
+      return "scan";
   }
   return "?";
 }
 
 std::string_view NameOf(Result result) {
   switch (result) {
-    case Result::kOk: return "ok";
-    case Result::kNotFound: return "not found";
-    case Result::kExists: return "exists";
-    case Result::kVersionMismatch: return "version mismatch";
-    case Result::kNotInteger: return "not an integer";
-    case Result::kOverflow: return "overflow";
-    case Result::kIndexFull: return "index full";
-    case Result::kMemoryFull: return "memory full";
-    case Result::kContended: return "contended";
-    case Result::kUnknown: return "unknown";
-    case Result::kUnavailable: return "unavailable, nothing changed";
-    case Result::kDataLoss: return "data loss";
-    case Result::kTooLarge: return "too large";
-    case Result::kInternal: return "internal error";
+    case Result::kOk:
+      return "ok";
+    case Result::kNotFound:
+      return "not found";
+    case Result::kExists:
+      return "exists";
+    case Result::kVersionMismatch:
+      return "version mismatch";
+    case Result::kNotInteger:
+      return "not an integer";
+    case Result::kOverflow:
+      return "overflow";
+    case Result::kIndexFull:
+      return "index full";
+    case Result::kMemoryFull:
+      return "memory full";
+    case Result::kContended:
+      return "contended";
+    case Result::kUnknown:
+      return "unknown";
+    case Result::kUnavailable:
+      return "unavailable, nothing changed";
+    case Result::kDataLoss:
+      return "data loss";
+    case Result::kTooLarge:
+      return "too large";
+    case Result::kInternal:
+      return "internal error";
   }
   return "?";
 }
@@ -85,11 +108,10 @@ std::string System::WordName(uint64_t address, uint64_t raw) const {
   if (word.empty()) return "empty";
   if (!word.live()) return word.moved() ? "MOVED" : "corrupt";
   uint32_t block = book_.IndexOf(word);
-  std::snprintf(text, sizeof text, "[block %u generation %u: version %llu]%s", block,
-                word.generation(),
-                static_cast<unsigned long long>(
-                    block < kMaxBlocks ? PlainWord(book_.RecordAt(word) + 8) : 0),
-                word.frozen() ? " frozen" : "");
+  std::snprintf(
+      text, sizeof text, "[block %u generation %u: version %llu]%s", block, word.generation(),
+      static_cast<unsigned long long>(block < kMaxBlocks ? PlainWord(book_.RecordAt(word) + 8) : 0),
+      word.frozen() ? " frozen" : "");
   return text;
 }
 

@@ -10,7 +10,15 @@
 namespace dunlin::explorer {
 
 enum class OpKind : uint8_t {
-  kGet, kPut, kIfAbsent, kReplace, kCas, kAdd, kTouch, kRemove, kScan,
+  kGet,
+  kPut,
+  kIfAbsent,
+  kReplace,
+  kCas,
+  kAdd,
+  kTouch,
+  kRemove,
+  kScan,
 };
 std::string_view NameOf(OpKind kind);
 
@@ -36,19 +44,19 @@ struct Op {
   OpKind kind = OpKind::kGet;
   uint8_t key = 0;
   bool cached = false;
-  int16_t value = 0;        // put, if-absent, replace, cas; add: the delta; 0: a number of its own
-  uint8_t expiry = 0;       // tick
-  uint8_t expected = 1;     // cas: the writer of the version expected; 0: the one last returned here
-  bool needs_reuse = false; // starts only when a block can be reused
-  std::string text = {};    // the value's bytes, filled in by Prepare
+  int16_t value = 0;     // put, if-absent, replace, cas; add: the delta; 0: a number of its own
+  uint8_t expiry = 0;    // tick
+  uint8_t expected = 1;  // cas: the writer of the version expected; 0: the one last returned here
+  bool needs_reuse = false;  // starts only when a block can be reused
+  std::string text = {};     // the value's bytes, filled in by Prepare
 };
 
 struct ClientPlan {
   std::vector<Op> ops = {};
-  uint8_t clock_lag = 0;     // its clock is behind the tick by this
+  uint8_t clock_lag = 0;  // its clock is behind the tick by this
   bool can_write = true;
   bool may_die = false;
-  bool may_lose = false;     // its session may break
+  bool may_lose = false;  // its session may break
 };
 
 struct InitialRecord {
@@ -82,10 +90,10 @@ struct Scenario {
   uint8_t relocations = 0;
   uint8_t relocated_key = 0;
   uint8_t freezes = 0;
-  bool reuse = false;        // blocks are given out again after the grace period
+  bool reuse = false;            // blocks are given out again after the grace period
   uint32_t reused_blocks = ~0u;  // the only ones that are
-  bool recovery = true;      // locks of fenced sessions are released
-  bool headers_move = false; // sample bucket headers as words that change
+  bool recovery = true;          // locks of fenced sessions are released
+  bool headers_move = false;     // sample bucket headers as words that change
   bool index_may_fill = false;
   bool references = false;   // READs by reference where the machines allow it
   bool one_session = false;  // the clients are operations of one session

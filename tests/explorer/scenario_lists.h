@@ -15,14 +15,22 @@ struct Variant {
 };
 
 inline constexpr Variant kVariants[] = {
-    {"get", OpKind::kGet, false},            {"get*", OpKind::kGet, true},
-    {"put", OpKind::kPut, false},            {"put*", OpKind::kPut, true},
-    {"if_absent", OpKind::kIfAbsent, false}, {"if_absent*", OpKind::kIfAbsent, true},
-    {"replace", OpKind::kReplace, false},    {"replace*", OpKind::kReplace, true},
-    {"cas", OpKind::kCas, false},            {"cas*", OpKind::kCas, true},
-    {"add", OpKind::kAdd, false},            {"add*", OpKind::kAdd, true},
-    {"touch", OpKind::kTouch, false},        {"touch*", OpKind::kTouch, true},
-    {"remove", OpKind::kRemove, false},      {"remove*", OpKind::kRemove, true},
+    {"get", OpKind::kGet, false},
+    {"get*", OpKind::kGet, true},
+    {"put", OpKind::kPut, false},
+    {"put*", OpKind::kPut, true},
+    {"if_absent", OpKind::kIfAbsent, false},
+    {"if_absent*", OpKind::kIfAbsent, true},
+    {"replace", OpKind::kReplace, false},
+    {"replace*", OpKind::kReplace, true},
+    {"cas", OpKind::kCas, false},
+    {"cas*", OpKind::kCas, true},
+    {"add", OpKind::kAdd, false},
+    {"add*", OpKind::kAdd, true},
+    {"touch", OpKind::kTouch, false},
+    {"touch*", OpKind::kTouch, true},
+    {"remove", OpKind::kRemove, false},
+    {"remove*", OpKind::kRemove, true},
 };
 
 // A scenario to start from: one slot a bucket; keys "a" and "b" of one fingerprint and the same

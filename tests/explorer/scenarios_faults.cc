@@ -37,8 +37,8 @@ void AddUnknown(std::vector<Scenario>& out) {
     for (const Around& around : Surroundings()) {
       for (bool present : {true, false}) {
         if (!present && v.cached) continue;
-        Scenario s = Base("unknown",
-                          std::string(v.name) + "+" + around.name + (present ? "" : "-absent"));
+        Scenario s =
+            Base("unknown", std::string(v.name) + "+" + around.name + (present ? "" : "-absent"));
         if (present) s.initial = {{.key = 0, .bucket = 0, .slot = 0}};
         s.losses = 1;
         s.clients = {{.ops = {OpOf(v)}, .may_lose = true}, {.ops = around.second}};
@@ -69,8 +69,8 @@ void AddDeath(std::vector<Scenario>& out) {
     for (const Around& around : Surroundings()) {
       for (bool present : {true, false}) {
         if (!present && v.cached) continue;
-        Scenario s = Base("death",
-                          std::string(v.name) + "+" + around.name + (present ? "" : "-absent"));
+        Scenario s =
+            Base("death", std::string(v.name) + "+" + around.name + (present ? "" : "-absent"));
         if (present) s.initial = {{.key = 0, .bucket = 0, .slot = 0}};
         s.deaths = 1;
         s.clients = {{.ops = {OpOf(v)}, .may_die = true}, {.ops = around.second}};

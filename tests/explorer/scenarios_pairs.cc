@@ -3,16 +3,14 @@
 namespace dunlin::explorer {
 namespace {
 
-std::string Join(const Variant& a, const Variant& b) {
-  return std::string(a.name) + "+" + b.name;
-}
+std::string Join(const Variant& a, const Variant& b) { return std::string(a.name) + "+" + b.name; }
 
 // Both on one key that is there; each is followed by a get by what it has learnt.
 void AddSameKey(std::vector<Scenario>& out, bool references) {
   for (size_t a = 0; a < std::size(kVariants); ++a) {
     for (size_t b = a; b < std::size(kVariants); ++b) {
-      Scenario s = BaseWithKey(references ? "pair_by_reference" : "pair",
-                               Join(kVariants[a], kVariants[b]));
+      Scenario s =
+          BaseWithKey(references ? "pair_by_reference" : "pair", Join(kVariants[a], kVariants[b]));
       s.references = references;
       s.clients = {{.ops = {OpOf(kVariants[a]), {.kind = OpKind::kGet, .cached = true}}},
                    {.ops = {OpOf(kVariants[b]), {.kind = OpKind::kGet, .cached = true}}}};
@@ -25,8 +23,8 @@ void AddSameKey(std::vector<Scenario>& out, bool references) {
 void AddAbsentKey(std::vector<Scenario>& out, bool one_session) {
   for (size_t a = 0; a < std::size(kVariants); a += 2) {
     for (size_t b = a; b < std::size(kVariants); b += 2) {
-      Scenario s = Base(one_session ? "absent_one_session" : "absent",
-                        Join(kVariants[a], kVariants[b]));
+      Scenario s =
+          Base(one_session ? "absent_one_session" : "absent", Join(kVariants[a], kVariants[b]));
       s.one_session = one_session;
       s.slots = 2;
       s.clients = {{.ops = {OpOf(kVariants[a])}}, {.ops = {OpOf(kVariants[b])}}};

@@ -10,7 +10,8 @@ void AddAbsorption(std::vector<Scenario>& out) {
   };
   const Winner winners[] = {
       {"put", {{.kind = OpKind::kPut, .cached = true}}},
-      {"put_twice", {{.kind = OpKind::kPut, .cached = true}, {.kind = OpKind::kPut, .cached = true}}},
+      {"put_twice",
+       {{.kind = OpKind::kPut, .cached = true}, {.kind = OpKind::kPut, .cached = true}}},
       {"cas", {{.kind = OpKind::kCas, .cached = true}}},
       {"add", {{.kind = OpKind::kAdd, .cached = true}}},
       {"touch", {{.kind = OpKind::kTouch, .cached = true}}},
@@ -32,8 +33,8 @@ void AddAbsorption(std::vector<Scenario>& out) {
   for (bool cached : {false, true}) {
     for (const Winner& winner : winners) {
       for (const Winner& other : others) {
-        Scenario s = BaseWithKey("absorb", std::string(cached ? "put*" : "put") + "+" +
-                                               winner.name + "+" + other.name);
+        Scenario s = BaseWithKey(
+            "absorb", std::string(cached ? "put*" : "put") + "+" + winner.name + "+" + other.name);
         s.clients = {{.ops = {{.kind = OpKind::kPut, .cached = cached}, {.kind = OpKind::kGet}}},
                      {.ops = winner.ops},
                      {.ops = other.ops}};
@@ -49,8 +50,8 @@ void AddAbsorption(std::vector<Scenario>& out) {
 void AddRelocation(std::vector<Scenario>& out) {
   for (size_t a = 0; a < std::size(kVariants); ++a) {
     for (size_t b = a; b < std::size(kVariants); ++b) {
-      Scenario s = BaseWithKey("relocate",
-                               std::string(kVariants[a].name) + "+" + kVariants[b].name);
+      Scenario s =
+          BaseWithKey("relocate", std::string(kVariants[a].name) + "+" + kVariants[b].name);
       s.relocations = 2;
       s.clients = {{.ops = {OpOf(kVariants[a])}}, {.ops = {OpOf(kVariants[b])}}};
       out.push_back(s);
@@ -82,8 +83,8 @@ void AddExpiry(std::vector<Scenario>& out) {
   for (const Variant& a : kVariants) {
     for (const Variant& b : kVariants) {
       for (bool long_only : {false, true}) {
-        Scenario s = BaseWithKey(long_only ? "expire_long" : "expire",
-                                 std::string(a.name) + "+" + b.name);
+        Scenario s =
+            BaseWithKey(long_only ? "expire_long" : "expire", std::string(a.name) + "+" + b.name);
         s.long_only = long_only;
         s.initial[0].expiry = kStartTick + 1;
         s.ticks = 2;
@@ -97,8 +98,7 @@ void AddExpiry(std::vector<Scenario>& out) {
   // Records put with a time to live, by one client or the other.
   for (const Variant& a : kVariants) {
     for (OpKind put : {OpKind::kPut, OpKind::kIfAbsent, OpKind::kTouch, OpKind::kCas}) {
-      Scenario s = BaseWithKey("expire_put",
-                               std::string(a.name) + "+" + std::string(NameOf(put)));
+      Scenario s = BaseWithKey("expire_put", std::string(a.name) + "+" + std::string(NameOf(put)));
       s.initial[0].expiry = kStartTick + 1;
       s.ticks = 2;
       s.grace = 8;
@@ -134,12 +134,17 @@ void AddReuse(std::vector<Scenario>& out) {
         s.slots = long_only ? 2 : 1;
         s.ticks = long_only ? 3 : 2;
         s.blocks = 5;
-        s.clients = {{.ops = {OpOf(v)}},
-                     {.ops = {{.kind = OpKind::kPut, .cached = true},
-                              {.kind = OpKind::kPut,
-                               .key = key,
-                               .cached = true,
-                               .needs_reuse = true}}}};
+        s.clients = {
+            {.ops = {OpOf(v)}},
+            {.ops = {{.kind = OpKind::kPut, .cached = true},
+                     {.kind = OpKind::kPut, .key = key, .cached = true, .needs_reuse = true}}}};
+        out.push_back(s);
+        if (long_only) continue;
+        s.name = "reuse_by_reference" + s.name.substr(s.name.find('/'));
+        s.group = "reuse_by_reference";
+        s.references = true;
+        s.long_only =
+            key == 1 && !v.cached && (v.kind == OpKind::kPut || v.kind == OpKind::kIfAbsent);
         out.push_back(s);
       }
     }
@@ -162,8 +167,8 @@ void AddReuse(std::vector<Scenario>& out) {
   }
 }
 
-// A put of "a" loses its slot to "c", which the swapped buckets let it take without a's lock; "a" is
-// put by another client meanwhile, and "c" goes away again.
+// A put of "a" loses its slot to "c", which the swapped buckets let it take without a's lock; "a"
+// is put by another client meanwhile, and "c" goes away again.
 void AddLostSlot(std::vector<Scenario>& out) {
   for (OpKind last : {OpKind::kPut, OpKind::kIfAbsent}) {
     Scenario s = Base("old_reads", std::string(NameOf(last)));

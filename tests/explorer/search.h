@@ -15,8 +15,8 @@ struct SearchResult {
   double interleavings = 0;  // that led to them
   uint32_t depth = 0;        // longest path
   double seconds = 0;
-  bool exhausted = true;     // false: stopped at the limit of states
-  std::string violation;     // empty: none
+  bool exhausted = true;  // false: stopped at the limit of states
+  std::string violation;  // empty: none
   std::vector<std::string> trace;
 };
 

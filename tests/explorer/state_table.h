@@ -39,7 +39,7 @@ class StateTable {
   }
 
   void Grow() {
-    std::vector<Entry> old(entries_.size() * 4);
+    std::vector<Entry> old(entries_.size() * 2);
     old.swap(entries_);
     for (const Entry& entry : old) {
       if (entry.digest != 0) Find(entry.digest) = entry;

@@ -25,16 +25,16 @@ struct Transition {
     kSupply,    // gets the block it needs
     kAsk,       // the server expires a record that the client asked it to
     kDie,
-    kLose,      // a client's session breaks and is replaced
+    kLose,  // a client's session breaks and is replaced
     kTick,
-    kRecover,   // the server releases the lock of a session that is no more
+    kRecover,  // the server releases the lock of a session that is no more
     kRelocateRead,
     kRelocateSwing,
-    kFreeze,    // one step of the freezer
+    kFreeze,  // one step of the freezer
   };
   Kind kind = Kind::kStart;
   uint8_t client = 0;
-  uint8_t verb = 0;   // or bucket, or slot
+  uint8_t verb = 0;  // or bucket, or slot
   uint8_t word = 0;
 };
 
@@ -87,7 +87,7 @@ class System {
   bool SessionLives(uint32_t session) const;
   Env EnvOf(uint32_t c) const;
 
-  // system_client.cc: what happens inside a client.
+  // system_client.cc and system_outcome.cc: what happens inside a client.
   void Start(uint32_t c);
   void Construct(uint32_t c);
   void Run(uint32_t c);
@@ -127,15 +127,16 @@ class System {
   uint64_t CompareSwap(uint32_t actor, uint64_t address, uint64_t compare, uint64_t swap);
   void NoteChange(uint32_t actor);
 
-  // system_actors.cc
+  // system_server.cc: what the server does around the clients, and the clock.
   void Tick();
   void Recover(uint32_t bucket);
   void RelocateRead(uint32_t bucket, uint32_t slot);
   void RelocateSwing();
   bool FreezerCanStep() const;
   void FreezerStep();
-  void EnumerateClient(uint32_t c, std::vector<Transition>& out) const;
   void EnumerateServer(std::vector<Transition>& out) const;
+
+  void EnumerateClient(uint32_t c, std::vector<Transition>& out) const;
   bool HoldsKey(SlotWord word, uint32_t key) const;
 
   uint64_t WordAt(uint64_t address) const { return PlainWord(world_->region + address); }

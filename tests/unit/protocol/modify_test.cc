@@ -131,8 +131,7 @@ TEST_F(ModifyTest, CompareAndSetOfAnotherVersionLooksFirst) {
   Location now = store_.Replace(old, key_, "newer");
   Location stale = old;
   EXPECT_EQ(CompareAndSet(now.version, stale).result(), Result::kOk);
-  EXPECT_THAT(store_.chains,
-              ElementsAre("READ record, READ slot", "READ record", kSwing));
+  EXPECT_THAT(store_.chains, ElementsAre("READ record, READ slot", "READ record", kSwing));
   EXPECT_EQ(Stored(), "mine");
 }
 

@@ -146,8 +146,8 @@ TEST_F(PutTest, LosingToAConditionalWriteIsNot) {
   };
   Put put = Run();
   EXPECT_FALSE(put.absorbed());
-  EXPECT_THAT(store_.chains, ElementsAre(kLock, "READ head", kReplace, "READ head",
-                                         "CAS slot old->new"));
+  EXPECT_THAT(store_.chains,
+              ElementsAre(kLock, "READ head", kReplace, "READ head", "CAS slot old->new"));
   EXPECT_EQ(Stored(), "mine");
 }
 
@@ -168,8 +168,7 @@ TEST_F(PutTest, LosingToARemoveInsertsAgain) {
     if (n == 2) store_.SetWord(old.slot_address, 0);
   };
   EXPECT_EQ(Run().result(), Result::kOk);
-  EXPECT_THAT(store_.chains,
-              ElementsAre(kLock, "READ head", kReplace, kLockAgain, kInsert));
+  EXPECT_THAT(store_.chains, ElementsAre(kLock, "READ head", kReplace, kLockAgain, kInsert));
   EXPECT_EQ(Stored(), "mine");
 }
 
@@ -178,8 +177,7 @@ TEST_F(PutTest, LosingTheFreeSlotStartsAgainFromTheLock) {
     if (n == 1) store_.Place(twin_, "twin's");
   };
   EXPECT_EQ(Run().result(), Result::kOk);
-  EXPECT_THAT(store_.chains,
-              ElementsAre(kLock, kInsert, kLockAgain, "READ record", kInsert));
+  EXPECT_THAT(store_.chains, ElementsAre(kLock, kInsert, kLockAgain, "READ record", kInsert));
   EXPECT_EQ(Stored(), "mine");
   EXPECT_TRUE(LockIsFree());
 }

@@ -57,15 +57,12 @@ TEST_F(ResolveTest, AThirdVersionProvesAPutOnlyIfUnconditionalAndSeen) {
   EXPECT_EQ(FateOf({key_, 1, 0, true}), Fate::kDone);
   EXPECT_EQ(FateOf({key_, 1, 2}), Fate::kUnknown);
   store_.Replace(at, key_, "value", {.unconditional = false});
-  EXPECT_EQ(FateOf({key_, 1, 2, true}),
-            Fate::kUnknown);
+  EXPECT_EQ(FateOf({key_, 1, 2, true}), Fate::kUnknown);
 }
 
 TEST_F(ResolveTest, AbsenceProvesNothing) {
-  EXPECT_EQ(FateOf({key_, 1, 0, true}),
-            Fate::kUnknown);
-  EXPECT_EQ(FateOf({key_, 1, 2, true}),
-            Fate::kUnknown);
+  EXPECT_EQ(FateOf({key_, 1, 0, true}), Fate::kUnknown);
+  EXPECT_EQ(FateOf({key_, 1, 2, true}), Fate::kUnknown);
   EXPECT_EQ(FateOf({key_, 0, 2}), Fate::kUnknown);
 }
 

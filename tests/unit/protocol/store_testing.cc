@@ -66,8 +66,7 @@ uint64_t Store::Compose(const Key& key, std::string_view value, const Put& how, 
   Block block = Take(RecordBytes(key.bytes, value.size(), how.expiry != 0));
   block.word = block.word.WithFingerprint(FingerprintOf(key.hash));
   std::byte* record = region_ + geometry.RecordAddress(block.word);
-  uint32_t head =
-      ComposeHead(record, block, how.unconditional, how.expiry, key, BytesOf(value));
+  uint32_t head = ComposeHead(record, block, how.unconditional, how.expiry, key, BytesOf(value));
   std::memcpy(record + head, value.data(), value.size());
   at->word = block.word;
   at->version = block.version;
@@ -122,15 +121,21 @@ void Store::Execute(Work& work) {
         work.data = target;
       }
       break;
-    case Verb::kReadWord: work.result = LoadWord(remote); break;
+    case Verb::kReadWord:
+      work.result = LoadWord(remote);
+      break;
     case Verb::kWrite:
       std::memcpy(remote, chain_.scratch + work.local, work.length);
       if (work.tail_length != 0) {
         std::memcpy(remote + work.length, work.tail, work.tail_length);
       }
       break;
-    case Verb::kCompareSwap: work.result = CompareSwapWord(remote, work.compare, work.swap); break;
-    case Verb::kFetchAdd: work.result = FetchAddWord(remote, work.swap); break;
+    case Verb::kCompareSwap:
+      work.result = CompareSwapWord(remote, work.compare, work.swap);
+      break;
+    case Verb::kFetchAdd:
+      work.result = FetchAddWord(remote, work.swap);
+      break;
   }
 }
 
@@ -139,9 +144,12 @@ std::string Store::Describe(const Work& work) const {
   uint64_t in_bucket = (work.remote - kIndexOffset) % geometry.bucket_bytes;
   uint64_t bucket = (work.remote - kIndexOffset) / geometry.bucket_bytes;
   switch (work.verb) {
-    case Verb::kWrite: return "WRITE record";
-    case Verb::kReadWord: return "READ slot";
-    case Verb::kFetchAdd: return "FETCH_ADD";
+    case Verb::kWrite:
+      return "WRITE record";
+    case Verb::kReadWord:
+      return "READ slot";
+    case Verb::kFetchAdd:
+      return "FETCH_ADD";
     case Verb::kRead: {
       if (!in_heap) return "READ b" + std::to_string(bucket);
       bool aligned = work.remote % kWordBytes == 0 &&
@@ -150,7 +158,8 @@ std::string Store::Describe(const Work& work) const {
       RecordHeader header(LoadWord(region_ + work.remote));
       return work.length >= header.record_bytes() ? "READ record" : "READ head";
     }
-    case Verb::kCompareSwap: break;
+    case Verb::kCompareSwap:
+      break;
   }
   if (in_bucket == 0) return BucketHeader(work.swap).held() ? "CAS lock" : "CAS unlock";
   if (work.compare == 0) return "CAS slot 0->new";

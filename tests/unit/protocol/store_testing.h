@@ -74,8 +74,12 @@ class Store {
         if (!machine.freed().word.empty()) freed.push_back(machine.TakeFreed());
       }
       switch (action) {
-        case Action::kPost: CarryOut(); break;
-        case Action::kVerify: env.now = clock; break;
+        case Action::kPost:
+          CarryOut();
+          break;
+        case Action::kVerify:
+          env.now = clock;
+          break;
         case Action::kNeedSink:
           if constexpr (requires { machine.SupplySink(nullptr, 0); }) {
             sink.assign(machine.value_bytes(), std::byte{0});
@@ -94,7 +98,9 @@ class Store {
             }
           }
           break;
-        case Action::kRefresh: ++refreshes; break;
+        case Action::kRefresh:
+          ++refreshes;
+          break;
         case Action::kWait:
           ++waits;
           if (!on_wait) return;
@@ -106,7 +112,8 @@ class Store {
             if (on_ask_expire) on_ask_expire(machine.expire_request());
           }
           break;
-        case Action::kDone: return;
+        case Action::kDone:
+          return;
       }
     }
   }

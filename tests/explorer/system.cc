@@ -1,11 +1,11 @@
+#include "tests/explorer/system.h"
+
 #include <cstring>
 #include <new>
 
 #include "common/layout/bucket.h"
 #include "common/layout/checksum.h"
 #include "tests/explorer/digest.h"
-#include "tests/explorer/mutations.h"
-#include "tests/explorer/system.h"
 
 namespace dunlin::explorer {
 
@@ -89,14 +89,6 @@ void System::Restore(const World& copy) {
               offsetof(Monitor, configs) + copy.monitor.count * sizeof(Config));
 }
 
-bool System::SessionLives(uint32_t session) const {
-  if (session == kServerSession) return true;
-  for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
-    if (SessionOf(c) == session && world_->clients[c].phase != Phase::kDead) return true;
-  }
-  return false;
-}
-
 void System::EnumerateClient(uint32_t c, std::vector<Transition>& out) const {
   using Kind = Transition::Kind;
   const Client& k = world_->clients[c];
@@ -105,7 +97,9 @@ void System::EnumerateClient(uint32_t c, std::vector<Transition>& out) const {
     case Phase::kIdle:
       if (!op(c).needs_reuse || book_.ReuseAvailable()) out.push_back({Kind::kStart, id});
       return;
-    case Phase::kPosting: out.push_back({Kind::kPost, id}); break;
+    case Phase::kPosting:
+      out.push_back({Kind::kPost, id});
+      break;
     case Phase::kChain: {
       uint32_t enabled = EnabledVerbs(k);
       if (enabled == 0) out.push_back({Kind::kComplete, id});
@@ -117,45 +111,25 @@ void System::EnumerateClient(uint32_t c, std::vector<Transition>& out) const {
       }
       break;
     }
-    case Phase::kVerifying: out.push_back({Kind::kVerify, id}); break;
+    case Phase::kVerifying:
+      out.push_back({Kind::kVerify, id});
+      break;
     case Phase::kWaiting:
       if (k.changed) out.push_back({Kind::kWake, id});
       break;
     case Phase::kNeedBlock:
       if (book_.Available() != kMaxBlocks) out.push_back({Kind::kSupply, id});
       break;
-    case Phase::kAsking: out.push_back({Kind::kAsk, id}); break;
+    case Phase::kAsking:
+      out.push_back({Kind::kAsk, id});
+      break;
     case Phase::kFinished:
-    case Phase::kDead: return;
+    case Phase::kDead:
+      return;
   }
   if (plan(c).may_die && world_->deaths_left != 0) out.push_back({Kind::kDie, id});
   if (plan(c).may_lose && world_->losses_left != 0 && k.phase == Phase::kChain) {
     out.push_back({Kind::kLose, id});
-  }
-}
-
-void System::EnumerateServer(std::vector<Transition>& out) const {
-  using Kind = Transition::Kind;
-  for (uint8_t b = 0; b < kBuckets && scenario_.recovery; ++b) {
-    BucketHeader header(WordAt(b * geometry_.bucket_bytes));
-    if (!header.held()) continue;
-    if (!SessionLives(header.owner()) || Mutated(Mutation::kReleaseUnfenced)) {
-      out.push_back({Kind::kRecover, 0, b});
-    }
-  }
-  if (FreezerCanStep()) out.push_back({Kind::kFreeze});
-  const RelocatorState& r = world_->relocator;
-  if (r.busy) {
-    out.push_back({Kind::kRelocateSwing});
-  } else if (r.left != 0 && book_.Available() != kMaxBlocks) {
-    for (uint8_t b = 0; b < kBuckets; ++b) {
-      for (uint8_t s = 0; s < scenario_.slots; ++s) {
-        SlotWord word(WordAt(geometry_.SlotAddress(b * geometry_.bucket_bytes, s)));
-        if (word.live() && HoldsKey(word, scenario_.relocated_key)) {
-          out.push_back({Kind::kRelocateRead, 0, b, s});
-        }
-      }
-    }
   }
 }
 
@@ -181,7 +155,8 @@ void System::Apply(const Transition& t) {
   using Kind = Transition::Kind;
   Client& k = client(t.client);
   switch (t.kind) {
-    case Kind::kStart: return Start(t.client);
+    case Kind::kStart:
+      return Start(t.client);
     case Kind::kPost:
       if (Post(t.client)) Complete(t.client);
       return;
@@ -189,8 +164,11 @@ void System::Apply(const Transition& t) {
       DoWord(t.client, t.verb, t.word);
       if (RunEager(t.client)) Complete(t.client);
       return;
-    case Kind::kComplete: return Complete(t.client);
-    case Kind::kWake: k.changed = 0; [[fallthrough]];
+    case Kind::kComplete:
+      return Complete(t.client);
+    case Kind::kWake:
+      k.changed = 0;
+      [[fallthrough]];
     case Kind::kVerify:
       k.now = Clock(t.client);
       k.past = Mix(k.past, k.now);
@@ -198,28 +176,23 @@ void System::Apply(const Transition& t) {
     case Kind::kSupply:
       SupplyBlock(t.client);
       return Run(t.client);
-    case Kind::kAsk: return Ask(t.client);
-    case Kind::kDie: return Die(t.client);
-    case Kind::kLose: return Lose(t.client);
-    case Kind::kTick: return Tick();
-    case Kind::kRecover: return Recover(t.verb);
-    case Kind::kRelocateRead: return RelocateRead(t.verb, t.word);
-    case Kind::kRelocateSwing: return RelocateSwing();
-    case Kind::kFreeze: return FreezerStep();
+    case Kind::kAsk:
+      return Ask(t.client);
+    case Kind::kDie:
+      return Die(t.client);
+    case Kind::kLose:
+      return Lose(t.client);
+    case Kind::kTick:
+      return Tick();
+    case Kind::kRecover:
+      return Recover(t.verb);
+    case Kind::kRelocateRead:
+      return RelocateRead(t.verb, t.word);
+    case Kind::kRelocateSwing:
+      return RelocateSwing();
+    case Kind::kFreeze:
+      return FreezerStep();
   }
-}
-
-void System::Tick() {
-  ++world_->tick;
-  --world_->ticks_left;
-  Log([&] { return "clock: tick " + std::to_string(world_->tick); });
-}
-
-void System::Recover(uint32_t bucket) {
-  uint64_t address = bucket * geometry_.bucket_bytes;
-  BucketHeader held(WordAt(address));
-  Log([&] { return "server: releases the lock of " + AddressName(address); });
-  CompareSwap(kNobody, address, held.raw(), BucketHeader::Free(0, 0).raw());
 }
 
 bool System::HoldsKey(SlotWord word, uint32_t key) const {
@@ -230,94 +203,11 @@ bool System::HoldsKey(SlotWord word, uint32_t key) const {
          std::memcmp(record + header.key_offset(), bytes.data(), bytes.size()) == 0;
 }
 
-// Copies the record to another block; version and mark stay what they are.
-void System::RelocateRead(uint32_t bucket, uint32_t slot) {
-  RelocatorState& r = world_->relocator;
-  r.busy = 1;
-  --r.left;
-  r.slot_address = geometry_.SlotAddress(bucket * geometry_.bucket_bytes, slot);
-  r.from = SlotWord(WordAt(r.slot_address));
-  r.to = book_.Take(kRelocator).WithFingerprint(r.from.fingerprint());
-  const std::byte* from = book_.RecordAt(r.from);
-  RecordHeader old(PlainWord(from));
-  RecordHeader header = RecordHeader::Make(r.to.generation(), old.unconditional(), old.expires(),
-                                           old.key_bytes(), old.value_bytes());
-  std::byte* to = world_->region + geometry_.RecordAddress(r.to);
-  std::memcpy(to, from, old.record_bytes());
-  uint64_t expiry = old.expires() ? PlainWord(from + kRecordPrefixBytes) : 0;
-  SetPlainWord(to, header.raw());
-  SetPlainWord(to + 16, RecordChecksum(header, PlainWord(from + 8), expiry,
-                                       {from + old.key_offset(), old.key_bytes()},
-                                       {from + old.value_offset(), old.value_bytes()}));
-  Log([&] { return "relocator: copies " + WordName(r.slot_address, r.from.raw()); });
-}
-
-void System::RelocateSwing() {
-  RelocatorState& r = world_->relocator;
-  if (CompareSwap(kRelocator, r.slot_address, r.from.raw(), r.to.raw()) == r.from.raw()) {
-    Log([&] { return "relocator: CAS " + AddressName(r.slot_address) + " to " +
-        WordName(r.slot_address, r.to.raw()); });
-    book_.Return(kRelocator, r.from);
-  } else {
-    Log([&] { return "relocator: CAS of " + AddressName(r.slot_address) + " FAILS"; });
-    book_.GiveBack(kRelocator, r.to);
-  }
-  uint8_t left = r.left;
-  r = {};
-  r.left = left;
-}
-
-// Steps: lock each bucket, freeze each slot, thaw each slot, unlock each bucket.
-bool System::FreezerCanStep() const {
-  const FreezerState& f = world_->freezer;
-  if (f.left == 0) return false;
-  return f.step >= kBuckets ||
-         WordAt(f.step * geometry_.bucket_bytes) == BucketHeader::Free(0, 0).raw();
-}
-
-void System::FreezerStep() {
-  FreezerState& f = world_->freezer;
-  const uint32_t slots = kBuckets * scenario_.slots;
-  const BucketHeader free = BucketHeader::Free(0, 0);
-  const BucketHeader held = free.HeldBy(kServerSession, 0);
-  for (bool done = false; !done;) {
-    uint32_t step = f.step++;
-    if (step < kBuckets) {
-      done = CompareSwap(kFreezer, step * geometry_.bucket_bytes, free.raw(), held.raw()) ==
-             free.raw();
-      Log([&] { return "freezer: locks bucket " + std::to_string(step); });
-    } else if (step < kBuckets + 2 * slots) {
-      uint32_t slot = (step - kBuckets) % slots;
-      uint64_t address = geometry_.SlotAddress(slot / scenario_.slots * geometry_.bucket_bytes,
-                                               slot % scenario_.slots);
-      SlotWord word(WordAt(address));
-      if (!word.live()) continue;  // nothing to do: on to the next step
-      bool freeze = step < kBuckets + slots;
-      SlotWord next = freeze ? word.Frozen() : word.Thawed();
-      done = CompareSwap(kFreezer, address, word.raw(), next.raw()) == word.raw();
-      Log([&] { return (freeze ? "freezer: freezes " : "freezer: thaws ") + AddressName(address); });
-    } else {
-      uint32_t bucket = step - kBuckets - 2 * slots;
-      done = true;
-      if (CompareSwap(kFreezer, bucket * geometry_.bucket_bytes, held.raw(), free.raw()) !=
-          held.raw()) {
-        Violate("somebody changed a lock word that was not his");
-      }
-      Log([&] { return "freezer: unlocks bucket " + std::to_string(bucket); });
-      if (bucket + 1 == kBuckets) {
-        f.step = 0;
-        --f.left;
-      }
-    }
-  }
-}
-
 void System::CheckAtRest() {
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     const Client& k = world_->clients[c];
     bool may_stay = k.phase == Phase::kFinished || k.phase == Phase::kDead ||
-                    k.phase == Phase::kNeedBlock ||
-                    (k.phase == Phase::kIdle && op(c).needs_reuse);
+                    k.phase == Phase::kNeedBlock || (k.phase == Phase::kIdle && op(c).needs_reuse);
     if (k.phase == Phase::kWaiting && !scenario_.recovery) may_stay = true;
     if (!may_stay) return Violate(ClientName(c) + " waits for ever");
     if (k.phase == Phase::kNeedBlock || k.phase == Phase::kWaiting) return;
@@ -366,18 +256,24 @@ uint64_t System::Digest() const {
   add(small, sizeof small);
   add(&w.linked_versions, 8);
   add(w.blocks, scenario_.blocks * sizeof(BlockTruth));
-  const uint64_t relocator[5] = {w.freezer.left * 256u + w.freezer.step,
-                                 w.relocator.busy * 256u + w.relocator.left,
-                                 w.relocator.slot_address, w.relocator.from.raw(),
-                                 w.relocator.to.raw()};
+  const uint64_t relocator[5] = {
+      w.freezer.left * 256u + w.freezer.step, w.relocator.busy * 256u + w.relocator.left,
+      w.relocator.slot_address, w.relocator.from.raw(), w.relocator.to.raw()};
   add(relocator, sizeof relocator);
   add(&w.monitor.count, sizeof w.monitor.count);
   add(w.monitor.configs, w.monitor.count * sizeof(Config));
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     const Client& k = w.clients[c];
-    const uint8_t state[10] = {static_cast<uint8_t>(k.phase), static_cast<uint8_t>(k.machine),
-                               k.op, k.session, k.blocks_taken, k.changed, k.retries, k.unknown,
-                               k.invoked_at, static_cast<uint8_t>(k.lost_value)};
+    const uint8_t state[10] = {static_cast<uint8_t>(k.phase),
+                               static_cast<uint8_t>(k.machine),
+                               k.op,
+                               k.session,
+                               k.blocks_taken,
+                               k.changed,
+                               k.retries,
+                               k.unknown,
+                               k.invoked_at,
+                               static_cast<uint8_t>(k.lost_value)};
     add(state, sizeof state);
     add(&k.past, 8);
     add(&k.last_version, 8);
