@@ -34,6 +34,8 @@ void PutKnown(benchmark::State& state) {
             for (uint64_t i = first; i < first + count; ++i) {
               at = (at + 2'654'435'761) % kSmall.keys;
               std::memcpy(&scratch[at * 128], value.data(), kSmall.value_bytes);
+              benchmark::DoNotOptimize(scratch.data());
+              benchmark::ClobberMemory();
               std::byte* slot = const_cast<std::byte*>(sequence[i].lines.slot);
               benchmark::DoNotOptimize(CompareSwapWord(slot, 1, 1));
             }

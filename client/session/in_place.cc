@@ -6,12 +6,6 @@
 #include "common/base/prefetch.h"
 
 namespace dunlin {
-namespace {
-
-// As many keys at once as keep the memory busy: each has two or three lines on their way.
-constexpr size_t kGroup = 16;
-
-}  // namespace
 
 // Copies what was found into the caller's buffer; false if the machine must do it.
 bool SessionImpl::CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
@@ -87,23 +81,8 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   return true;
 }
 
-// One group, in passes: hash and look for the location caches' lines; then for those of slots and
-// records, or buckets; then for the records that the buckets name; then copy.
-struct SessionImpl::InPlaceGroup {
-  struct Item {
-    GetRequest* request;
-    Key key;
-    Location hint;
-    Placement place;
-    InPlace in_place;
-    bool aging = false;
-    bool found = false;
-  };
-  Item items[kGroup];
-  size_t count = 0;
-  bool any_cold = false;
-};
-
+// A group goes in passes, each of which asks for the lines that the next one reads: of the location
+// cache, then of slots and records, or of buckets.
 void SessionImpl::LocateGroup(InPlaceGroup& group) {
   for (size_t i = 0; i < group.count; ++i) {
     InPlaceGroup::Item& item = group.items[i];
@@ -146,12 +125,12 @@ void SessionImpl::FinishGroup(InPlaceGroup& group, std::vector<GetRequest*>* lef
 }
 
 void SessionImpl::MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left) {
-  InPlaceGroup group;
+  InPlaceGroup& group = *in_place_group_;
   for (size_t next = 0; next < requests.size();) {
     group.count = 0;
     group.any_cold = false;
     const bool admitted = Admit() == Outcome::kOk;
-    for (; next < requests.size() && group.count < kGroup; ++next) {
+    for (; next < requests.size() && group.count < InPlaceGroup::kMost; ++next) {
       GetRequest& request = requests[next];
       request.result = {};
       if (!admitted || request.key.empty() || request.key.size() > geometry_.max_key_bytes) {

@@ -143,7 +143,21 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void StartPut(Operation& op, Bytes value, const PutOptions& options);
 
   // --- in_place.cc: gets and puts on a mapping, without chains; false: the machine's turn
-  struct InPlaceGroup;
+  struct InPlaceGroup {
+    // As many keys at once as keep the memory busy: each has two or three lines on their way.
+    static constexpr size_t kMost = 16;
+    struct Item {
+      GetRequest* request = nullptr;
+      Key key;
+      Location hint;
+      Placement place;
+      InPlace in_place;
+      bool aging = false;
+    };
+    Item items[kMost];
+    size_t count = 0;
+    bool any_cold = false;
+  };
   bool GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result);
   void MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left);
   void LocateGroup(InPlaceGroup& group);
@@ -193,6 +207,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   Env env_;
   const SessionOptions options_;
 
+  // Kept, as setting one up costs more than a get.
+  const std::unique_ptr<InPlaceGroup> in_place_group_ = std::make_unique<InPlaceGroup>();
   std::vector<Operation> operations_;  // [0] serves blocking calls
   std::vector<uint32_t> free_slots_;
   std::vector<Operation*> waiting_;

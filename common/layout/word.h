@@ -23,6 +23,13 @@ inline uint64_t LoadWordRelaxed(const void* address) {
       .load(std::memory_order_relaxed);
 }
 
+// For a second look at a word: ordered after all reads before it, plain ones too, so that these are
+// not made later than the look that is to confirm them.
+inline uint64_t LoadWordAfterReads(const void* address) {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return LoadWord(address);
+}
+
 inline void StoreWord(void* address, uint64_t value) {
   std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(address))
       .store(value, std::memory_order_release);

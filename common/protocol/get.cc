@@ -234,7 +234,7 @@ Action Get::Confirm(const Env& env, Chain& chain) {
   if (!Fresh(env, stamp_)) return Cold(env, chain);
   if (env.references) {
     // The bytes crossed no wire: it is enough that the block still is what it was before the copy.
-    if (LoadWord(view_.data) != view_.header.raw()) return OnTorn(env, chain);
+    if (LoadWordAfterReads(view_.data) != view_.header.raw()) return OnTorn(env, chain);
   } else if (mode_ == GetMode::kCopy && !ChecksumFits(view_, key_, value_)) {
     return OnTorn(env, chain);
   }

@@ -64,7 +64,8 @@ inline bool FindColdInPlace(const Geometry& g, const std::byte* base, const Plac
 // After the value was copied: the record was still the one that the slot named. `stamp` is the tick
 // read before the slot was, `now` one read after the copy.
 inline bool StillInPlace(const Geometry& g, const InPlace& in_place, uint64_t stamp, uint64_t now) {
-  return now - stamp < g.grace / 2 && LoadWord(in_place.view.data) == in_place.view.header.raw();
+  return now - stamp < g.grace / 2 &&
+         LoadWordAfterReads(in_place.view.data) == in_place.view.header.raw();
 }
 
 // The put of a known key: [WRITE record, CAS slot] as stores into the mapping, in that order. True:

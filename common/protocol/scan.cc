@@ -125,7 +125,8 @@ Action ScanBucket::OnDelivered(const Env& env, Chain& chain) {
   if (!Fresh(env, stamp_)) return ReadBucket(env, chain);
   for (uint32_t i = 0; env.references && i < entry_count_; ++i) {
     const Entry& e = entries_[i];
-    if (LoadWord(e.key - e.header.key_offset()) != e.header.raw()) return OnTorn(env, chain);
+    if (LoadWordAfterReads(e.key - e.header.key_offset()) != e.header.raw())
+      return OnTorn(env, chain);
   }
   return AfterBatch(env, chain);
 }

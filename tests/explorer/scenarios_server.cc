@@ -120,33 +120,42 @@ void AddExpiry(std::vector<Scenario>& out) {
   }
 }
 
+namespace {
+
 // Blocks are given out again as soon as the grace period permits, while somebody reads slowly. The
 // block of key "a" goes to a new record of "a" itself, or of its twin.
+Scenario Reuse(std::string group, const Variant& v, bool twin) {
+  Scenario s = BaseWithKey(std::move(group), std::string(v.name) + (twin ? "+twin" : "+same"));
+  s.reuse = true;
+  s.block_class = 1;
+  s.ticks = 2;
+  s.blocks = 5;
+  const Op again{.kind = OpKind::kPut,
+                 .key = static_cast<uint8_t>(twin ? 1 : 0),
+                 .cached = true,
+                 .needs_reuse = true};
+  s.clients = {{.ops = {OpOf(v)}}, {.ops = {{.kind = OpKind::kPut, .cached = true}, again}}};
+  return s;
+}
+
+}  // namespace
+
 void AddReuse(std::vector<Scenario>& out) {
   for (const Variant& v : kVariants) {
-    for (uint8_t key : {0, 1}) {
-      for (bool long_only : {false, true}) {
-        Scenario s = BaseWithKey(long_only ? "reuse_long" : "reuse",
-                                 std::string(v.name) + (key == 0 ? "+same" : "+twin"));
-        s.reuse = true;
-        s.long_only = long_only;
-        s.block_class = 1;
-        s.slots = long_only ? 2 : 1;
-        s.ticks = long_only ? 3 : 2;
-        s.blocks = 5;
-        s.clients = {
-            {.ops = {OpOf(v)}},
-            {.ops = {{.kind = OpKind::kPut, .cached = true},
-                     {.kind = OpKind::kPut, .key = key, .cached = true, .needs_reuse = true}}}};
-        out.push_back(s);
-        if (long_only) continue;
-        s.name = "reuse_by_reference" + s.name.substr(s.name.find('/'));
-        s.group = "reuse_by_reference";
-        s.references = true;
-        s.long_only =
-            key == 1 && !v.cached && (v.kind == OpKind::kPut || v.kind == OpKind::kIfAbsent);
-        out.push_back(s);
-      }
+    for (bool twin : {false, true}) {
+      const bool locks = v.kind == OpKind::kPut || v.kind == OpKind::kIfAbsent;
+      Scenario s = Reuse("reuse", v, twin);
+      s.long_only = twin && locks;
+      out.push_back(s);
+      s = Reuse("reuse_by_reference", v, twin);
+      s.references = true;
+      s.long_only = !v.cached && v.kind != OpKind::kGet;
+      out.push_back(s);
+      s = Reuse("reuse_longer", v, twin);
+      s.long_only = true;
+      s.slots = 2;
+      s.ticks = 3;
+      out.push_back(s);
     }
   }
   // The twin's long value gives way to a new record of "a": the head of the one and the key of the

@@ -83,6 +83,7 @@ bool System::Moves(const Work& work, uint32_t word) const {
   }
   uint32_t position = static_cast<uint32_t>(address % geometry_.bucket_bytes / kWordBytes);
   if (position == 0) return scenario_.headers_move;
+  if (scenario_.freezes != 0) return true;
   SlotWord now(WordAt(address));
   for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
     if (!scenario_.keys[key].touched && now.live() && HoldsKey(now, key)) return false;

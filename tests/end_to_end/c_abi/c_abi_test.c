@@ -12,22 +12,22 @@
 
 static int failures = 0;
 
-#define EXPECT(condition)                                               \
-  do {                                                                  \
-    if (!(condition)) {                                                 \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);   \
-      ++failures;                                                       \
-    }                                                                   \
+#define EXPECT(condition)                                             \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                     \
+    }                                                                 \
   } while (0)
 
-#define EXPECT_OUTCOME(expected, call)                                                    \
-  do {                                                                                    \
-    const dunlin_outcome outcome_ = (call);                                               \
-    if (outcome_ != (expected)) {                                                         \
+#define EXPECT_OUTCOME(expected, call)                                                     \
+  do {                                                                                     \
+    const dunlin_outcome outcome_ = (call);                                                \
+    if (outcome_ != (expected)) {                                                          \
       fprintf(stderr, "%s:%d: %s: expected '%s', found '%s'\n", __FILE__, __LINE__, #call, \
-              dunlin_outcome_name(expected), dunlin_outcome_name(outcome_));              \
-      ++failures;                                                                         \
-    }                                                                                     \
+              dunlin_outcome_name(expected), dunlin_outcome_name(outcome_));               \
+      ++failures;                                                                          \
+    }                                                                                      \
   } while (0)
 
 /* The server has just been started and tells nobody when it listens. */
@@ -66,8 +66,8 @@ static void test_one_key(dunlin_session* session) {
   dunlin_put_options if_absent = DUNLIN_PUT_OPTIONS_INIT;
   if_absent.mode = DUNLIN_PUT_IF_ABSENT;
   EXPECT_OUTCOME(DUNLIN_EXISTS, dunlin_put(session, key, 5, "x", 1, &if_absent, NULL));
-  EXPECT_OUTCOME(DUNLIN_OK, dunlin_compare_and_set(session, key, 5, first.version, "other", 5, NULL,
-                                                   &second));
+  EXPECT_OUTCOME(DUNLIN_OK,
+                 dunlin_compare_and_set(session, key, 5, first.version, "other", 5, NULL, &second));
   EXPECT(second.version != first.version);
   EXPECT_OUTCOME(DUNLIN_VERSION_MISMATCH,
                  dunlin_compare_and_set(session, key, 5, first.version, "x", 1, NULL, &first));
@@ -120,8 +120,8 @@ static void test_many_keys(dunlin_session* session) {
   static dunlin_remove_request removes[kMany];
   for (int i = 0; i < kMany; ++i) {
     const size_t bytes = (size_t)snprintf(keys[i], sizeof keys[i], "many:%d", i);
-    const dunlin_put_request put = {keys[i], bytes, keys[i], bytes, DUNLIN_PUT_ALWAYS,
-                                    DUNLIN_UNSET, {0}};
+    const dunlin_put_request put = {keys[i],           bytes,        keys[i], bytes,
+                                    DUNLIN_PUT_ALWAYS, DUNLIN_UNSET, {0}};
     const dunlin_get_request get = {keys[i], bytes, values[i], sizeof values[i], {0}};
     const dunlin_remove_request remove = {keys[i], bytes, {0}};
     puts[i] = put;
@@ -165,8 +165,8 @@ static void test_submitted_and_scan(dunlin_session* session) {
   int done = 0;
   for (int i = 0; i < 10; ++i) {
     snprintf(keys[i], sizeof keys[i], "sub:%02d", i);
-    EXPECT_OUTCOME(DUNLIN_OK, dunlin_submit_put(session, keys[i], 6, "text", 4, NULL, count_write,
-                                                &done));
+    EXPECT_OUTCOME(DUNLIN_OK,
+                   dunlin_submit_put(session, keys[i], 6, "text", 4, NULL, count_write, &done));
   }
   EXPECT(dunlin_in_flight(session) == 10);
   dunlin_drain(session);
@@ -195,8 +195,8 @@ static void test_submitted_and_scan(dunlin_session* session) {
   }
   EXPECT(entries == 10);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_OUTCOME(DUNLIN_OK, dunlin_submit_remove(session, keys[i], 6, DUNLIN_UNSET, count_write,
-                                                   &done));
+    EXPECT_OUTCOME(DUNLIN_OK,
+                   dunlin_submit_remove(session, keys[i], 6, DUNLIN_UNSET, count_write, &done));
   }
   dunlin_drain(session);
   EXPECT(done == 30);
