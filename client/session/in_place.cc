@@ -1,11 +1,16 @@
 #include "common/protocol/in_place.h"
 
-#include <algorithm>
-
 #include "client/session/session_impl.h"
 #include "common/base/prefetch.h"
 
 namespace dunlin {
+
+void SessionImpl::PrefetchBuckets(const Placement& place) const {
+  for (uint64_t bucket : place.bucket) {
+    PrefetchLine(mapping_ + bucket);
+    PrefetchLine(mapping_ + bucket + kBucketBytes / 2);
+  }
+}
 
 // Copies what was found into the caller's buffer; false if the machine must do it.
 bool SessionImpl::CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
@@ -38,11 +43,17 @@ bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetRes
   const uint64_t stamp = env_.now;
   InPlace in_place;
   bool aging = false;
+  cache_.Prefetch(key.hash);
   const Location hint = cache_.Find(key, stamp, &aging);
   if (hint.known()) {
+    // With the slot's line, not behind it.
+    if (IsSlabClass(hint.word.size_class()) && InHeap(geometry_, hint.word)) {
+      PrefetchRecord(mapping_ + geometry_.RecordAddress(hint.word), hint.word.size_class());
+    }
     if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place)) return false;
   } else {
     Placement place = Place(geometry_, env_.directory, key.hash);
+    PrefetchBuckets(place);
     if (!FindColdInPlace(geometry_, mapping_, place, key, stamp, &in_place)) return false;
   }
   if (!CopyInPlace(in_place, stamp, buffer, result)) return false;
@@ -54,6 +65,7 @@ bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetRes
 
 bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result) {
   bool aging = false;
+  cache_.Prefetch(key.hash);
   const Location hint = cache_.Find(key, env_.now, &aging);
   if (!hint.known()) return false;
   PrefetchLine(mapping_ + hint.slot_address);
@@ -89,19 +101,15 @@ void SessionImpl::LocateGroup(InPlaceGroup& group) {
     item.hint = cache_.Find(item.key, env_.now, &item.aging);
     if (item.hint.known()) {
       PrefetchLine(mapping_ + item.hint.slot_address);
-      const std::byte* record = mapping_ + geometry_.RecordAddress(item.hint.word);
-      const uint32_t bytes =
-          IsSlabClass(item.hint.word.size_class()) ? BlockBytes(item.hint.word.size_class()) : 0;
-      for (uint32_t at = 0; at < std::min(bytes, 1024u); at += 64) PrefetchLine(record + at);
-      if (bytes != 0) PrefetchLine(record + bytes - 1);
+      if (IsSlabClass(item.hint.word.size_class())) {
+        PrefetchRecord(mapping_ + geometry_.RecordAddress(item.hint.word),
+                       item.hint.word.size_class());
+      }
       continue;
     }
     group.any_cold = true;
     item.place = Place(geometry_, env_.directory, item.key.hash);
-    for (uint64_t bucket : item.place.bucket) {
-      PrefetchLine(mapping_ + bucket);
-      PrefetchLine(mapping_ + bucket + 64);
-    }
+    PrefetchBuckets(item.place);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "common/base/prefetch.h"
 #include "common/protocol/machine.h"
 #include "common/protocol/record_view.h"
 
@@ -23,12 +24,24 @@ struct InPlace {
   const std::byte* value() const { return view.data + view.header.value_offset(); }
 };
 
+// Where the value lies is only known from the header: without this, its lines would be asked for
+// when the header's has come.
+inline void PrefetchRecord(const std::byte* record, SizeClass size_class) {
+  constexpr uint32_t kLine = 64;
+  constexpr uint32_t kMostBytes = 1024;
+  const uint32_t block = BlockBytes(size_class);
+  const uint32_t bytes = block < kMostBytes ? block : kMostBytes;
+  for (uint32_t at = 0; at < bytes; at += kLine) PrefetchLine(record + at);
+  PrefetchLine(record + bytes - 1);
+}
+
 // Whether `word`, just read from the slot at `slot_address`, names the key's record and it may be
 // returned. `now` is the tick read before the slot was.
 inline bool AcceptInPlace(const Geometry& g, const std::byte* base, uint64_t slot_address,
                           SlotWord word, const Key& key, uint64_t now, InPlace* out) {
   if (!IsSlabClass(word.size_class()) || !InHeap(g, word)) return false;
   const std::byte* record = base + g.RecordAddress(word);
+  PrefetchRecord(record, word.size_class());
   if (MatchRecord(record, word, key, &out->view) != RecordMatch::kSameKey) return false;
   if (Expired(out->view.expiry, now)) return false;
   out->found = {slot_address, word, out->view.version, out->view.expiry};
