@@ -20,7 +20,7 @@ MAX_LINES = 700
 
 # What a protocol state machine may know of common/base: nothing with a clock, a lock or any I/O.
 PURE_BASE = tuple(f"common/base/{name}.h" for name in
-                  ("backoff", "bytes", "check", "random"))
+                  ("backoff", "bytes", "check", "prefetch", "random"))
 
 # (folder, what its files may include of the project). The first folder that fits a file counts. A
 # name that ends with "/" stands for all below it.
