@@ -5,6 +5,13 @@
 
 namespace dunlin {
 
+// The record with the slot, not behind it. The word may be stale: any address may be asked for.
+void SessionImpl::PrefetchKnown(const Location& hint) const {
+  PrefetchLine(mapping_ + hint.slot_address);
+  if (!IsSlabClass(hint.word.size_class())) return;
+  PrefetchRecord(mapping_ + geometry_.RecordAddress(hint.word), hint.word.size_class());
+}
+
 void SessionImpl::PrefetchBuckets(const Placement& place) const {
   for (uint64_t bucket : place.bucket) {
     PrefetchLine(mapping_ + bucket);
@@ -46,10 +53,7 @@ bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetRes
   cache_.Prefetch(key.hash);
   const Location hint = cache_.Find(key, stamp, &aging);
   if (hint.known()) {
-    // With the slot's line, not behind it.
-    if (IsSlabClass(hint.word.size_class()) && InHeap(geometry_, hint.word)) {
-      PrefetchRecord(mapping_ + geometry_.RecordAddress(hint.word), hint.word.size_class());
-    }
+    PrefetchKnown(hint);
     if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place)) return false;
   } else {
     Placement place = Place(geometry_, env_.directory, key.hash);
@@ -69,9 +73,11 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   const Location hint = cache_.Find(key, env_.now, &aging);
   if (!hint.known()) return false;
   PrefetchLine(mapping_ + hint.slot_address);
-  const BlockPool::Taken taken =
-      pool_.TakeInHand(RecordBytes(key.bytes, value.size(), expiry != 0));
-  if (taken.result != Result::kOk || taken.block.word.size_class() == kRunClass) return false;
+  const uint64_t bytes = RecordBytes(key.bytes, value.size(), expiry != 0);
+  // Before a block is taken, which would have to be given back.
+  if (ClassFor(bytes) == kRunClass) return false;
+  const BlockPool::Taken taken = pool_.TakeInHand(bytes);
+  if (taken.result != Result::kOk) return false;
   ++stats_.chains;
   ++stats_.round_trips;
   stats_.verbs += 2;
@@ -100,11 +106,7 @@ void SessionImpl::LocateGroup(InPlaceGroup& group) {
     InPlaceGroup::Item& item = group.items[i];
     item.hint = cache_.Find(item.key, env_.now, &item.aging);
     if (item.hint.known()) {
-      PrefetchLine(mapping_ + item.hint.slot_address);
-      if (IsSlabClass(item.hint.word.size_class())) {
-        PrefetchRecord(mapping_ + geometry_.RecordAddress(item.hint.word),
-                       item.hint.word.size_class());
-      }
+      PrefetchKnown(item.hint);
       continue;
     }
     group.any_cold = true;

@@ -165,6 +165,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
                    GetResult* result);
   void CountInPlace(bool known);
+  void PrefetchKnown(const Location& hint) const;
   void PrefetchBuckets(const Placement& place) const;
   bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result);
 

@@ -41,7 +41,6 @@ inline bool AcceptInPlace(const Geometry& g, const std::byte* base, uint64_t slo
                           SlotWord word, const Key& key, uint64_t now, InPlace* out) {
   if (!IsSlabClass(word.size_class()) || !InHeap(g, word)) return false;
   const std::byte* record = base + g.RecordAddress(word);
-  PrefetchRecord(record, word.size_class());
   if (MatchRecord(record, word, key, &out->view) != RecordMatch::kSameKey) return false;
   if (Expired(out->view.expiry, now)) return false;
   out->found = {slot_address, word, out->view.version, out->view.expiry};
@@ -68,6 +67,9 @@ inline bool FindColdInPlace(const Geometry& g, const std::byte* base, const Plac
       uint64_t address = g.SlotAddress(bucket, s);
       SlotWord word(LoadWord(base + address));
       if ((word.raw() & mask) != want) continue;
+      if (IsSlabClass(word.size_class())) {
+        PrefetchRecord(base + g.RecordAddress(word), word.size_class());
+      }
       if (AcceptInPlace(g, base, address, word, key, now, out)) return true;
     }
   }
