@@ -27,6 +27,9 @@ ServerCore::ServerCore(std::byte* base, const Superblock& plan, Config config)
     : region_(base, plan),
       plan_(plan),
       config_(std::move(config)),
+      cpu_atomics_(base),
+      atomics_(config_.atomics != nullptr ? config_.atomics : &cpu_atomics_),
+      tokens_(config_.token_seed),
       allocator_(plan.heap_bytes, plan.grace_ms),
       sessions_(plan.session_words),
       next_version_(config_.first_version) {
@@ -54,11 +57,24 @@ absl::StatusOr<const ServerSession*> ServerCore::OpenSession(const NewSession& r
   session.client_name = request.client_name;
   session.pid = request.pid;
   session.read_only = request.read_only;
+  session.peer = request.peer;
+  session.token = tokens_();
   session.opened_tick = tick_;
   StoreWord(region_.SessionWord(session.word), 0);
   ++open_sessions_;
   ++sessions_opened_;
   return &session;
+}
+
+absl::Status ServerCore::ReplaceSession(uint32_t id, uint64_t token) {
+  const ServerSession* session = sessions_.Find(id);
+  if (session == nullptr) return absl::OkStatus();
+  if (session->token != token) {
+    return absl::UnauthenticatedError("session " + std::to_string(id) +
+                                      " is not the client's to replace: wrong token");
+  }
+  if (session->state != ServerSession::State::kFenced) replaced_.push_back(id);
+  return absl::OkStatus();
 }
 
 void ServerCore::CloseSession(ServerSession& session) {
@@ -148,7 +164,11 @@ bool ServerCore::Expire(uint64_t slot_address, SlotWord word) {
   RecordHeader header(LoadWord(record));
   if (!header.plausible() || header.generation() != word.generation()) return false;
   if (!header.expires() || LoadWord(record + kRecordPrefixBytes) > tick_) return true;
-  if (CompareSwapWord(slot, word.raw(), SlotWord::Empty().raw()) == word.raw()) {
+  absl::StatusOr<uint64_t> found =
+      atomics_->CompareSwap(slot_address, word.raw(), SlotWord::Empty().raw());
+  if (!found.ok()) {
+    fault_.Update(found.status());
+  } else if (*found == word.raw()) {
     allocator_.Return(word, tick_);
   }
   return true;
@@ -193,7 +213,7 @@ std::unordered_set<uint64_t> ServerCore::Candidates() const {
 }
 
 void ServerCore::StartWalk() {
-  walk_.emplace(region_);
+  walk_.emplace(region_, atomics_);
   walking_ticket_ = requested_ticket_;
   if (waiting_fenced_ == 0) return;
   for (uint64_t block : Candidates()) walk_->AddBlock(BlockRef::FromRaw(block));
@@ -208,6 +228,7 @@ void ServerCore::StartWalk() {
 void ServerCore::FinishWalk() {
   counted_ticket_ = walking_ticket_;
   counted_ = walk_->counts();
+  fault_.Update(walk_->fault());
   if (!walk_->fenced().empty()) {
     if (!recovered_) recovered_.emplace();
     for (BlockRef block : walk_->Unlinked()) {
@@ -249,6 +270,7 @@ void ServerCore::FillSessions(control::StatusReply& status) const {
     info.set_pid(session->pid);
     info.set_client_name(session->client_name);
     info.set_read_only(session->read_only);
+    info.set_peer(session->peer);
     info.set_age_ms(tick_ - session->opened_tick);
     info.set_blocks_in_hand(session->book.blocks().size());
     uint64_t word = LoadWord(region_.SessionWord(session->word));
@@ -265,6 +287,8 @@ void ServerCore::FillStatus(control::StatusReply& status) const {
   const BlockPool& pool = allocator_.pool();
   status.set_server_release(config_.release);
   status.set_layout_version(kLayoutVersion);
+  status.set_atomic_domain(nic_atomics() ? "nic" : "cpu");
+  for (const std::string& endpoint : config_.endpoints) status.add_endpoints(endpoint);
   status.set_incarnation(plan_.incarnation);
   status.set_state(draining() ? "draining" : "serving");
   status.set_uptime_ms(tick_ - 1);

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/random.h"
+#include "common/fabric/on_mapping.h"
 #include "common/layout/lane.h"
 #include "common/layout/superblock.h"
 #include "common/memory/allocator.h"
 #include "proto/control.pb.h"
+#include "server/cpu_atomics.h"
 #include "server/index_walk.h"
 #include "server/region_view.h"
 #include "server/session_registry.h"
@@ -36,6 +39,12 @@ class ServerCore {
     bool huge_pages = false;
     std::string numa;
     uint64_t first_version = 1;  // above every version used before: the wall clock in ns
+    uint64_t token_seed = 0;     // unpredictable
+    // Who changes words for the server; borrowed. Null: this processor.
+    AtomicAgent* atomics = nullptr;
+    // Null or a reason why sessions on shared memory are refused.
+    std::string no_shm_because;
+    std::vector<std::string> endpoints;
   };
 
   // `base`: a formatted region that outlives this.
@@ -54,8 +63,14 @@ class ServerCore {
     std::string client_name;
     uint32_t pid = 0;
     bool read_only = false;
+    std::string peer = "shm";
   };
   absl::StatusOr<const ServerSession*> OpenSession(const NewSession& request);
+  // A client gives up an earlier session of its own. Whoever holds that one's connection has to end
+  // it (TakeReplaced) before the client hears of its new session. Unauthenticated if the token is
+  // not that session's. OK if there is no such session (any more).
+  absl::Status ReplaceSession(uint32_t id, uint64_t token);
+  std::vector<uint32_t> TakeReplaced() { return std::exchange(replaced_, {}); }
   // The session promises that it is done. What it left unresolved is treated like a dead one's.
   void EndSession(uint32_t id);
   // Its connection has gone; its process may go on.
@@ -76,6 +91,13 @@ class ServerCore {
   // Empties the slot if it still holds `word` and that record is past its expiry. False if the
   // request makes no sense: no such slot, or no such record.
   [[nodiscard]] bool Expire(uint64_t slot_address, SlotWord word);
+
+  // Executes a chain that a remote session sent; it was parsed for its rights.
+  void Execute(Chain& chain) { ExecuteChain(chain, region_.At(0)); }
+  bool nic_atomics() const { return config_.atomics != nullptr; }
+
+  // Not OK: words can't be changed as they must be; the server is of no use any more.
+  const absl::Status& fault() const { return fault_; }
 
   // Does a bounded piece of what is pending. True if more can be done at once.
   bool Background();
@@ -110,6 +132,11 @@ class ServerCore {
   RegionView region_;
   const Superblock plan_;
   const Config config_;
+  CpuAtomics cpu_atomics_;
+  AtomicAgent* const atomics_;
+  absl::Status fault_;
+  Random tokens_;
+  std::vector<uint32_t> replaced_;
   Allocator allocator_;
   SessionRegistry sessions_;
   uint32_t open_sessions_ = 0;

@@ -13,8 +13,8 @@ void IndexWalk::AddBlock(BlockRef block) {
   sieve_[bit / 64] |= uint64_t{1} << (bit % 64);
 }
 
-void IndexWalk::VisitHeader(std::byte* bucket) {
-  BucketHeader header(LoadWord(bucket));
+void IndexWalk::VisitHeader(uint64_t address) {
+  BucketHeader header(LoadWord(region_.At(address)));
   if (!header.held()) return;
   if (!fenced_.contains(header.owner())) {
     ++counts_.locks;
@@ -22,7 +22,12 @@ void IndexWalk::VisitHeader(std::byte* bucket) {
   }
   // Nobody else changes a held word, and its holder is no more.
   uint64_t free = header.raw() & BucketHeader::kIdentityMask;
-  if (CompareSwapWord(bucket, header.raw(), free) == header.raw()) ++counts_.released;
+  absl::StatusOr<uint64_t> found = atomics_.CompareSwap(address, header.raw(), free);
+  if (!found.ok()) {
+    fault_.Update(found.status());
+  } else if (*found == header.raw()) {
+    ++counts_.released;
+  }
 }
 
 void IndexWalk::VisitSlot(SlotWord word) {
@@ -41,7 +46,7 @@ bool IndexWalk::Step(uint64_t buckets) {
   uint64_t end = std::min(region_.bucket_count(), next_bucket_ + buckets);
   for (; next_bucket_ < end; ++next_bucket_) {
     std::byte* bucket = region_.Bucket(next_bucket_);
-    VisitHeader(bucket);
+    VisitHeader(region_.BucketAddress(next_bucket_));
     for (uint32_t s = 0; s < kSlotsPerBucket; ++s) {
       VisitSlot(SlotWord(LoadWordRelaxed(bucket + kWordBytes + s * kWordBytes)));
     }

@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "common/fabric/atomic_agent.h"
 #include "common/memory/block_ref.h"
 #include "server/region_view.h"
 
@@ -23,7 +25,8 @@ class IndexWalk {
     uint64_t released = 0;
   };
 
-  explicit IndexWalk(const RegionView& region) : region_(region) {}
+  // `atomics` is borrowed.
+  IndexWalk(const RegionView& region, AtomicAgent* atomics) : region_(region), atomics_(*atomics) {}
 
   // Both before the first Step. A session whose locks are released, REQUIRES: it is fenced; a block
   // of such a session, to look for.
@@ -39,6 +42,8 @@ class IndexWalk {
   // REQUIRES: the walk is over.
   std::vector<BlockRef> Unlinked() const;
   const std::unordered_set<uint32_t>& fenced() const { return fenced_; }
+  // Not OK: a lock may not have been released, for this reason.
+  const absl::Status& fault() const { return fault_; }
 
  private:
   // A coarse sieve in front of the hash table: nearly every slot of the index is somebody else's.
@@ -47,10 +52,12 @@ class IndexWalk {
     return static_cast<uint32_t>((heap_offset / kBlockUnit) * 0x9E3779B97F4A7C15u >> 48);
   }
 
-  void VisitHeader(std::byte* bucket);
+  void VisitHeader(uint64_t address);
   void VisitSlot(SlotWord word);
 
   RegionView region_;
+  AtomicAgent& atomics_;
+  absl::Status fault_;
   uint64_t next_bucket_ = 0;
   Counts counts_;
   std::unordered_set<uint32_t> fenced_;

@@ -15,6 +15,12 @@ LaneConnection::LaneConnection(UniqueFd socket, UniqueFd process, uint32_t pid,
   peer_.can_be_fenced = process_.valid();
 }
 
+LaneConnection::LaneConnection(std::unique_ptr<EndpointPeer> remote)
+    : remote_(std::move(remote)), descriptors_{-1, -1} {
+  peer_.remote = remote_.get();
+  peer_.can_be_fenced = true;
+}
+
 LaneConnection::Progress LaneConnection::Break(std::string why) {
   why_ = std::move(why);
   return Progress::kBroken;
@@ -40,7 +46,18 @@ LaneConnection::Progress LaneConnection::Apply(ServerCore& core) {
   return hung_up_ && !waiting_ ? Progress::kHungUp : Progress::kOpen;
 }
 
+LaneConnection::Progress LaneConnection::ReadRemote(ServerCore& core) {
+  std::array<std::byte, kReadBytes> buffer;
+  Transfer came = remote_->Receive(buffer);
+  last_read_ = came.bytes;
+  if (!came.why.empty()) return Break("receive: " + came.why);
+  if (came.hung_up) hung_up_ = true;
+  parser_.Append({buffer.data(), came.bytes});
+  return Apply(core);
+}
+
 LaneConnection::Progress LaneConnection::Read(ServerCore& core) {
+  if (remote()) return ReadRemote(core);
   std::array<std::byte, kReadBytes> buffer;
   ssize_t n;
   do {
@@ -52,13 +69,34 @@ LaneConnection::Progress LaneConnection::Read(ServerCore& core) {
     n = 0;
   }
   if (n == 0) hung_up_ = true;
+  last_read_ = static_cast<size_t>(n);
   parser_.Append({buffer.data(), static_cast<size_t>(n)});
   return Apply(core);
 }
 
 LaneConnection::Progress LaneConnection::Resume(ServerCore& core) { return Apply(core); }
 
+LaneConnection::Progress LaneConnection::WriteRemote() {
+  while (pending() > 0) {
+    Transfer sent = remote_->Send(std::as_bytes(std::span(output_.bytes)).subspan(sent_));
+    if (!sent.why.empty()) return Break("send: " + sent.why);
+    if (sent.hung_up) return Progress::kHungUp;
+    if (sent.bytes == 0) return Progress::kOpen;
+    sent_ += sent.bytes;
+    sent_total_ += sent.bytes;
+  }
+  AllSent();
+  return Progress::kOpen;
+}
+
+void LaneConnection::AllSent() {
+  output_.bytes.clear();
+  if (output_.bytes.capacity() > kReadBytes) output_.bytes.shrink_to_fit();
+  sent_ = 0;
+}
+
 LaneConnection::Progress LaneConnection::Write() {
+  if (remote()) return WriteRemote();
   while (pending() > 0) {
     size_t bytes = pending();
     iovec part{output_.bytes.data() + sent_, bytes};
@@ -90,9 +128,7 @@ LaneConnection::Progress LaneConnection::Write() {
     sent_ += static_cast<size_t>(n);
     sent_total_ += static_cast<uint64_t>(n);
   }
-  output_.bytes.clear();
-  if (output_.bytes.capacity() > kReadBytes) output_.bytes.shrink_to_fit();
-  sent_ = 0;
+  AllSent();
   return Progress::kOpen;
 }
 

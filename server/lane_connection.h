@@ -2,18 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "common/base/unique_fd.h"
+#include "common/fabric/endpoint.h"
 #include "server/core.h"
 #include "server/lane_parser.h"
 #include "server/lane_service.h"
 
 namespace dunlin {
 
-// One client's lane: a non-blocking stream socket with bounded buffers on both sides. Not thread
-// safe.
+// One client's lane: a non-blocking Unix socket, or the connection of a remote peer, with bounded
+// buffers on both sides. Not thread safe.
 class LaneConnection {
  public:
   struct Descriptors {
@@ -23,6 +25,9 @@ class LaneConnection {
   // Takes the socket. `process` becomes readable when the peer's process has gone; invalid if we
   // can't know.
   LaneConnection(UniqueFd socket, UniqueFd process, uint32_t pid, Descriptors descriptors);
+
+  // Of a remote peer, which is fenced when this is destroyed.
+  explicit LaneConnection(std::unique_ptr<EndpointPeer> remote);
 
   enum class Progress {
     kOpen,
@@ -43,7 +48,10 @@ class LaneConnection {
   bool WantsWrite() const { return pending() > 0 || backlog_; }
   bool waiting() const { return waiting_; }
 
-  int fd() const { return socket_.get(); }
+  int fd() const { return socket_.get(); }  // -1: a remote peer
+  bool remote() const { return remote_ != nullptr; }
+  // How many bytes the last Read found.
+  size_t last_read() const { return last_read_; }
   int process_fd() const { return process_.get(); }
   UniqueFd ReleaseProcess() { return std::move(process_); }
   const LanePeer& peer() const { return peer_; }
@@ -63,7 +71,11 @@ class LaneConnection {
   size_t pending() const { return output_.bytes.size() - sent_; }
   Progress Break(std::string why);
   Progress Apply(ServerCore& core);
+  Progress ReadRemote(ServerCore& core);
+  Progress WriteRemote();
+  void AllSent();
 
+  const std::unique_ptr<EndpointPeer> remote_;
   UniqueFd socket_;
   UniqueFd process_;
   Descriptors descriptors_;
@@ -74,6 +86,7 @@ class LaneConnection {
   bool waiting_ = false;
   bool backlog_ = false;  // messages were left unread because of too many unsent replies
   bool hung_up_ = false;
+  size_t last_read_ = 0;
   uint64_t stalled_since_ = 0;
   uint64_t sent_total_ = 0;
   uint64_t stalled_at_total_ = 0;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common/base/status.h"
+#include "common/fabric/chain_frames.h"
 
 namespace dunlin {
 namespace {
@@ -49,6 +50,10 @@ absl::Status WhyNoSession(const ServerCore& core, const LanePeer& peer,
         ") has " + std::to_string(hello.layout_version()) +
         "; use a client and a server of releases with one layout version");
   }
+  if (peer.remote == nullptr && !core.config().no_shm_because.empty()) {
+    return absl::FailedPreconditionError("no sessions on shared memory: " +
+                                         core.config().no_shm_because);
+  }
   if (!peer.can_be_fenced) {
     return absl::FailedPreconditionError(
         "the server cannot see the client's process, so it could not tell when it has ended; run "
@@ -57,13 +62,27 @@ absl::Status WhyNoSession(const ServerCore& core, const LanePeer& peer,
   return absl::OkStatus();
 }
 
+void AddKeys(const RegionAccess& access, control::HelloReply& reply) {
+  for (const MemoryKey& part : access.keys) {
+    control::MemoryKey& key = *reply.add_keys();
+    key.set_offset(part.offset);
+    key.set_bytes(part.bytes);
+    key.set_address(part.address);
+    key.set_key(part.key);
+  }
+}
+
 LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& hello,
                  LaneOutput& output) {
   absl::Status status = WhyNoSession(core, peer, hello);
+  if (status.ok() && hello.replaces_session() != 0) {
+    status = core.ReplaceSession(hello.replaces_session(), hello.replaces_token());
+  }
   const ServerSession* session = nullptr;
   if (status.ok()) {
-    absl::StatusOr<const ServerSession*> opened = core.OpenSession(
-        {hello.client_name().substr(0, kLongestName), peer.pid, hello.read_only()});
+    absl::StatusOr<const ServerSession*> opened =
+        core.OpenSession({hello.client_name().substr(0, kLongestName), peer.pid, hello.read_only(),
+                          peer.remote != nullptr ? peer.remote->name() : "shm"});
     status = opened.status();
     if (opened.ok()) session = *opened;
   }
@@ -83,7 +102,13 @@ LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& 
   out.set_server_release(core.config().release);
   out.set_server_pid(core.config().pid);
   out.set_huge_pages(core.config().huge_pages);
-  output.region = {output.bytes.size(), session->read_only};
+  out.set_token(session->token);
+  out.set_nic_atomics(core.nic_atomics());
+  if (peer.remote == nullptr) {
+    output.region = {output.bytes.size(), session->read_only};
+  } else {
+    AddKeys(peer.remote->Access(session->read_only), out);
+  }
   AppendReply(reply, output);
   return {};
 }
@@ -193,6 +218,33 @@ LaneResult Expired(ServerCore& core, std::span<const std::byte> body, LaneOutput
   return {};
 }
 
+// A part that continues gets no answer of its own; the stream's order makes it one chain.
+LaneResult ChainReceived(ServerCore& core, LanePeer& peer, std::span<const std::byte> body,
+                         LaneOutput& output) {
+  if (peer.remote == nullptr) return Close("a chain for the server to execute, on shared memory");
+  ReceivedChain received;
+  std::string why = ParseChainRequest(body, core.plan().region_bytes, peer.read_only, &received);
+  if (!why.empty()) return Close(std::move(why));
+  if (received.chain.atomics != 0 && core.nic_atomics()) {
+    return Close("an atomic for the processor, where the network adapter executes them");
+  }
+  if (received.continues) {
+    core.Execute(received.chain);
+    return {};
+  }
+  const size_t at = output.bytes.size() + sizeof(LaneFrame);
+  const LaneFrame frame{static_cast<uint32_t>(received.reply_bytes),
+                        static_cast<uint16_t>(LaneKind::kChainReply), 0};
+  output.bytes.append(reinterpret_cast<const char*>(&frame), sizeof frame);
+  output.bytes.resize(at + received.reply_bytes);
+  std::span<std::byte> reply(reinterpret_cast<std::byte*>(output.bytes.data()) + at,
+                             received.reply_bytes);
+  PlaceChainReply(received, reply);
+  core.Execute(received.chain);
+  FinishChainReply(received, reply);
+  return {};
+}
+
 }  // namespace
 
 LaneResult ApplyLaneMessage(ServerCore& core, LanePeer& peer, LaneKind kind,
@@ -213,6 +265,8 @@ LaneResult ApplyLaneMessage(ServerCore& core, LanePeer& peer, LaneKind kind,
       return {};
     case LaneKind::kExpireRequest:
       return Expired(core, body, output);
+    case LaneKind::kChainRequest:
+      return ChainReceived(core, peer, body, output);
     default:
       return Close("message of kind " + std::to_string(static_cast<int>(kind)) +
                    ", which only a server sends");

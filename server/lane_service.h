@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "common/fabric/endpoint.h"
 #include "common/layout/lane.h"
 #include "proto/control.pb.h"
 #include "server/core.h"
@@ -15,10 +16,17 @@ namespace dunlin {
 // What the server knows of one lane besides its session.
 struct LanePeer {
   uint32_t pid = 0;
+  // Over a network; null on shared memory. Borrowed.
+  const EndpointPeer* remote = nullptr;
   bool can_be_fenced = false;  // we shall learn when its process has gone
   uint32_t session = 0;        // 0: none (yet)
   bool read_only = false;      // the session's
   uint64_t count_ticket = 0;   // of a status request that waits for a count
+
+  // For the log.
+  std::string Name() const {
+    return remote != nullptr ? remote->name() : "process " + std::to_string(pid);
+  }
 };
 
 // Replies to be sent, in order.
@@ -43,7 +51,7 @@ struct LaneResult {
 };
 
 // One message in, its reply out. Believes nothing in the message. All effects are on `core`, `peer`
-// and `output`; no I/O, no clock.
+// and `output`, those of chains on the region; no I/O, no clock.
 LaneResult ApplyLaneMessage(ServerCore& core, LanePeer& peer, LaneKind kind,
                             std::span<const std::byte> body, LaneOutput& output);
 

@@ -13,6 +13,7 @@
 #include "common/base/options.h"
 #include "common/base/status.h"
 #include "server/listener.h"
+#include "server/network.h"
 #include "server/options.h"
 #include "server/region.h"
 #include "server/server.h"
@@ -44,8 +45,9 @@ absl::Status Serve(const dunlin::ServerOptions& options, bool max_value_is_defau
   DUNLIN_ASSIGN_OR_RETURN(auto listener, dunlin::Listener::Bind(options));
   DUNLIN_ASSIGN_OR_RETURN(auto region,
                           dunlin::Region::Create(options, max_value_is_default, logger));
-  dunlin::Server server(options, std::move(listener), std::move(region), &clock, &logger,
-                        DUNLIN_RELEASE);
+  DUNLIN_ASSIGN_OR_RETURN(auto network, dunlin::OpenNetwork(options, *region, logger));
+  dunlin::Server server(options, std::move(listener), std::move(region), std::move(network), &clock,
+                        &logger, DUNLIN_RELEASE);
   return server.Run();
 }
 

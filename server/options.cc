@@ -2,6 +2,7 @@
 
 #include <sys/un.h>
 
+#include "common/base/host_port.h"
 #include "common/base/size_text.h"
 #include "common/base/status.h"
 #include "common/layout/bucket.h"
@@ -21,6 +22,12 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
       "owner of the socket: user, user:group or :group. Empty: whoever starts the server");
   set.AddString("socket-mode", &o.socket_mode,
                 "permissions of the socket, octal; whoever may write to it is a client");
+  set.AddString("tcp", &o.tcp,
+                "host:port to listen at for clients on other machines, whose operations this "
+                "server then executes. Empty: none. Whoever can connect is a client");
+  set.AddDuration("peer-timeout", &o.peer_timeout,
+                  "a client on another machine that was not heard of for so long is gone",
+                  {.min = 1'000'000'000, .max = 600'000'000'000});
   set.AddSize("memory", &o.memory, "memory of the region: index, heap and all",
               {.min = uint64_t{4} << 20, .max = SlotWord::kHeapLimit});
   set.AddInt(
@@ -93,6 +100,11 @@ absl::Status CheckOptions(const ServerOptions& o) {
   if (o.grace % 1'000'000 != 0) {
     return absl::InvalidArgumentError("grace: expected whole milliseconds, found " +
                                       FormatDuration(o.grace));
+  }
+  if (!o.tcp.empty()) {
+    if (absl::Status why = ParseHostPort(o.tcp).status(); !why.ok()) {
+      return absl::InvalidArgumentError("tcp: " + std::string(FromAbsl(why.message())));
+    }
   }
   return absl::OkStatus();
 }

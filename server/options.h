@@ -17,6 +17,8 @@ struct ServerOptions {
   std::string socket;
   std::string socket_owner;  // "user", "user:group" or ":group"; empty: as created
   std::string socket_mode = "0660";
+  std::string tcp;  // "host:port"; empty: no sessions over TCP
+  int64_t peer_timeout = 10'000'000'000;
   uint64_t memory = uint64_t{1} << 30;
   int64_t records = 0;  // 0: as many as `memory` holds at 128 bytes each
   int64_t grace = 1'000'000'000;

@@ -28,7 +28,8 @@ class RegionView {
   }
 
   uint64_t bucket_count() const { return index_bytes_ / kBucketBytes; }
-  std::byte* Bucket(uint64_t number) const { return base_ + index_offset_ + number * kBucketBytes; }
+  uint64_t BucketAddress(uint64_t number) const { return index_offset_ + number * kBucketBytes; }
+  std::byte* Bucket(uint64_t number) const { return At(BucketAddress(number)); }
   // Whether a slot of the index lies there: inside it, aligned, and not a bucket's header.
   bool IsSlotAddress(uint64_t address) const {
     return address >= index_offset_ && address - index_offset_ < index_bytes_ &&

@@ -1,11 +1,13 @@
 #include "server/server.h"
 
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -27,6 +29,7 @@ constexpr int64_t kNanosPerTick = 1'000'000;
 constexpr int kIdlePeriod = 100;          // ms between wake-ups without a session
 constexpr uint64_t kStallLimit = 10'000;  // ms without taking a byte of waiting replies
 constexpr size_t kSpareConnections = 64;  // beyond max-sessions, for kvctl status and the like
+constexpr uint64_t kProbePeriod = 1000;
 constexpr int kMostEvents = 64;
 constexpr int kMostAccepts = 16;
 constexpr uint64_t kAcceptPause = 100;
@@ -54,18 +57,33 @@ uint32_t PeerPid(int socket) {
 }  // namespace
 
 Server::Server(const ServerOptions& options, std::unique_ptr<Listener> listener,
-               std::unique_ptr<Region> region, const Clock* clock, Logger* logger,
+               std::unique_ptr<Region> region, Network network, const Clock* clock, Logger* logger,
                std::string release)
     : options_(options),
       listener_(std::move(listener)),
       region_(std::move(region)),
+      network_(std::move(network)),
       clock_(clock),
       log_(*logger),
       peer_log_(*logger, 10, 1000),
-      core_(region_->base(), region_->plan(),
-            {std::move(release), static_cast<uint32_t>(getpid()), region_->huge_pages(),
-             region_->numa(), static_cast<uint64_t>(clock->WallNanos())}),
+      core_(region_->base(), region_->plan(), CoreConfig(std::move(release))),
       start_nanos_(clock->NowNanos()) {}
+
+ServerCore::Config Server::CoreConfig(std::string release) const {
+  ServerCore::Config config;
+  config.release = std::move(release);
+  config.pid = static_cast<uint32_t>(getpid());
+  config.huge_pages = region_->huge_pages();
+  config.numa = region_->numa();
+  config.first_version = static_cast<uint64_t>(clock_->WallNanos());
+  if (getrandom(&config.token_seed, sizeof config.token_seed, 0) != sizeof config.token_seed) {
+    config.token_seed = region_->plan().hash_seed;  // drawn from the same source at the start
+  }
+  config.atomics = network_.atomics.get();
+  config.no_shm_because = network_.no_shm_because;
+  for (const auto& endpoint : network_.endpoints) config.endpoints.push_back(endpoint->name());
+  return config;
+}
 
 absl::Status Server::Watch(int fd, Source source, uint64_t id, uint32_t events) {
   epoll_event event{};
@@ -86,6 +104,13 @@ absl::Status Server::Prepare() {
   if (!signals_.valid()) return Errno("signalfd");
   DUNLIN_RETURN_IF_ERROR(Watch(signals_.get(), Source::kSignal, 0, EPOLLIN));
   DUNLIN_RETURN_IF_ERROR(Watch(listener_->fd(), Source::kListener, 0, EPOLLIN));
+  return WatchEndpoints();
+}
+
+absl::Status Server::WatchEndpoints() {
+  for (size_t i = 0; i < network_.endpoints.size(); ++i) {
+    DUNLIN_RETURN_IF_ERROR(Watch(network_.endpoints[i]->fd(), Source::kEndpoint, i, EPOLLIN));
+  }
   return absl::OkStatus();
 }
 
@@ -102,6 +127,7 @@ absl::Status Server::Run() {
             (region_->huge_pages() ? " on huge pages" : " on 4 KiB pages") + " at " +
             listener_->path() + ", index for " + FormatCount(IndexCapacity(region_->plan())) +
             " records at 80 % load");
+  for (const auto& endpoint : network_.endpoints) log_.Info("listening at " + endpoint->name());
   std::array<epoll_event, kMostEvents> events;
   bool more = false;
   while (!Finished()) {
@@ -110,10 +136,13 @@ absl::Status Server::Run() {
     if (n < 0 && errno != EINTR) return Errno("epoll_wait");
     UpdateTick();
     for (int i = 0; i < n; ++i) Dispatch(events[i].data.u64, events[i].events);
-    more = core_.Background();
+    if (!readable_.empty()) ReadRemotes();
+    more = core_.Background() || !readable_.empty();
+    if (!core_.fault().ok()) return core_.fault();
     if (waiting_ > 0) ResumeWaiting();
     LogRecovered();
     CloseStalled();
+    ProbeRemotes();
     if (accept_again_tick_ != 0 && core_.tick() >= accept_again_tick_) Accept();
   }
   core_.SetState(ServerState::kStopped);
@@ -138,6 +167,8 @@ void Server::Dispatch(uint64_t tag, uint32_t events) {
       return Serve(id, events);
     case Source::kProcess:
       return ProcessGone(id);
+    case Source::kEndpoint:
+      return ProgressEndpoint(*network_.endpoints[id]);
   }
 }
 
@@ -182,16 +213,18 @@ void Server::Accept() {
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_->fd(), &event);
 }
 
+bool Server::RoomForPeer(const std::string& who) {
+  const size_t most = static_cast<size_t>(options_.max_sessions) + kSpareConnections;
+  if (connections_.size() + lost_.size() < most) return true;
+  core_.CountRefusedConnection();
+  peer_log_.Log(LogLevel::kWarning, core_.tick(),
+                "connection of " + who + " refused: too many connections; raise max-sessions");
+  return false;
+}
+
 void Server::AddConnection(UniqueFd socket) {
   uint32_t pid = PeerPid(socket.get());
-  if (connections_.size() + lost_.size() >=
-      static_cast<size_t>(options_.max_sessions) + kSpareConnections) {
-    core_.CountRefusedConnection();
-    peer_log_.Log(LogLevel::kWarning, core_.tick(),
-                  "connection of process " + std::to_string(pid) +
-                      " refused: too many connections; raise max-sessions");
-    return;
-  }
+  if (!RoomForPeer("process " + std::to_string(pid))) return;
   uint64_t id = next_id_++;
   int fd = socket.get();
   UniqueFd process = PeerProcess(fd, pid);
@@ -229,11 +262,14 @@ void Server::Serve(uint64_t id, uint32_t events) {
 }
 
 void Server::Settle(uint64_t id, LaneConnection::Progress progress) {
-  Entry& entry = connections_.find(id)->second;
+  // A new session's welcome says that the one it replaces is fenced.
+  CloseReplaced();
+  auto found = connections_.find(id);
+  if (found == connections_.end()) return;  // it replaced itself
+  Entry& entry = found->second;
   LaneConnection& lane = *entry.lane;
   if (std::string note = lane.TakeNote(); !note.empty()) {
-    peer_log_.Log(LogLevel::kWarning, core_.tick(),
-                  "process " + std::to_string(lane.peer().pid) + ": " + note);
+    peer_log_.Log(LogLevel::kWarning, core_.tick(), lane.peer().Name() + ": " + note);
   }
   // What was answered goes out also to a peer that has closed its sending side.
   LaneConnection::Progress sent = lane.Write();
@@ -243,6 +279,7 @@ void Server::Settle(uint64_t id, LaneConnection::Progress progress) {
     return;
   }
   uint32_t events = (lane.WantsRead() ? EPOLLIN : 0u) | (lane.WantsWrite() ? EPOLLOUT : 0u);
+  if (lane.remote()) return QueueRead(id, entry);
   if (events == entry.events) return;
   entry.events = events;
   epoll_event event{};
@@ -258,17 +295,91 @@ void Server::CloseConnection(uint64_t id, const std::string& why) {
   if (!why.empty()) {
     core_.CountRefusedConnection();
     peer_log_.Log(LogLevel::kWarning, core_.tick(),
-                  "connection of process " + std::to_string(peer.pid) + " closed: " + why);
+                  "connection of " + peer.Name() + " closed: " + why);
   }
   if (lane.waiting()) --waiting_;
-  if (peer.session != 0) {
-    peer_log_.Log(LogLevel::kWarning, core_.tick(),
-                  "session " + std::to_string(peer.session) + " of process " +
-                      std::to_string(peer.pid) + " ended without a goodbye");
-    core_.LoseSession(peer.session);
-    lost_.emplace(id, Lost{peer.session, lane.ReleaseProcess()});
+  const uint32_t session = peer.session;
+  const bool remote = lane.remote();
+  if (session != 0) {
+    peer_log_.Log(
+        LogLevel::kWarning, core_.tick(),
+        "session " + std::to_string(session) + " of " + peer.Name() + " ended without a goodbye");
+    core_.LoseSession(session);
+    if (!remote) lost_.emplace(id, Lost{session, lane.ReleaseProcess()});
   }
   connections_.erase(found);
+  // With its connection gone a remote one can do nothing any more.
+  if (session != 0 && remote) core_.FenceSession(session);
+}
+
+void Server::CloseReplaced() {
+  for (uint32_t session : core_.TakeReplaced()) {
+    auto open = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
+      return each.second.lane->peer().session == session;
+    });
+    if (open != connections_.end()) CloseConnection(open->first, "");
+    // On shared memory the client's word is enough that it does nothing more.
+    auto lost = std::find_if(lost_.begin(), lost_.end(),
+                             [&](const auto& each) { return each.second.session == session; });
+    if (lost == lost_.end()) continue;
+    core_.FenceSession(session);
+    lost_.erase(lost);
+  }
+}
+
+void Server::ProgressEndpoint(Endpoint& endpoint) {
+  accepted_.clear();
+  ready_.clear();
+  endpoint.Progress(accepted_, ready_);
+  for (auto& peer : accepted_) AddRemote(std::move(peer));
+  for (const Endpoint::Ready& ready : ready_) {
+    auto found = connections_.find(ready.tag);
+    if (found == connections_.end()) continue;
+    found->second.readable |= ready.receive;
+    QueueRead(ready.tag, found->second);
+    if (ready.send) Serve(ready.tag, EPOLLOUT);
+  }
+}
+
+void Server::AddRemote(std::unique_ptr<EndpointPeer> peer) {
+  if (!RoomForPeer(peer->name())) return;
+  const uint64_t id = next_id_++;
+  peer->SetTag(id);
+  // What came before the tag would be missed otherwise.
+  Entry& entry = connections_[id];
+  entry.lane = std::make_unique<LaneConnection>(std::move(peer));
+  entry.readable = true;
+  QueueRead(id, entry);
+}
+
+// One that must not be read now is queued again when it may be.
+void Server::QueueRead(uint64_t id, Entry& entry) {
+  if (!entry.readable || entry.queued || !entry.lane->WantsRead()) return;
+  entry.queued = true;
+  readable_.push_back(id);
+}
+
+// Each that has something is read once; those that may have more stay for the next turn.
+void Server::ReadRemotes() {
+  std::vector<uint64_t> turn;
+  turn.swap(readable_);
+  for (uint64_t id : turn) {
+    auto found = connections_.find(id);
+    if (found == connections_.end()) continue;
+    found->second.queued = false;
+    if (!found->second.lane->WantsRead()) continue;
+    Serve(id, EPOLLIN);
+    found = connections_.find(id);
+    if (found == connections_.end()) continue;
+    found->second.readable = found->second.lane->last_read() != 0;
+    QueueRead(id, found->second);
+  }
+}
+
+void Server::ProbeRemotes() {
+  if (core_.tick() - last_probe_ < kProbePeriod) return;
+  last_probe_ = core_.tick();
+  for (const auto& endpoint : network_.endpoints) endpoint->Probe();
 }
 
 void Server::ProcessGone(uint64_t id) {

@@ -10,6 +10,8 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/unique_fd.h"
+#include "common/fabric/atomic_agent.h"
+#include "common/fabric/endpoint.h"
 #include "server/core.h"
 #include "server/lane_connection.h"
 #include "server/listener.h"
@@ -23,9 +25,16 @@ namespace dunlin {
 // it wakes every kTickPeriod for the tick, otherwise ten times a second.
 class Server {
  public:
+  // What the server listens on besides its Unix socket, and who changes words for it.
+  struct Network {
+    std::vector<std::unique_ptr<Endpoint>> endpoints;
+    std::unique_ptr<AtomicAgent> atomics;  // null: this processor
+    std::string no_shm_because;            // not empty: no sessions on shared memory
+  };
   // All are borrowed and outlive the server, except the parts that are handed over.
   Server(const ServerOptions& options, std::unique_ptr<Listener> listener,
-         std::unique_ptr<Region> region, const Clock* clock, Logger* logger, std::string release);
+         std::unique_ptr<Region> region, Network network, const Clock* clock, Logger* logger,
+         std::string release);
 
   // Serves until SIGTERM or SIGINT (which must be blocked in this process), then drains: no new
   // sessions or blocks, until the last session has ended or the drain timeout is over. A second
@@ -33,14 +42,16 @@ class Server {
   absl::Status Run();
 
  private:
-  enum class Source : uint64_t { kListener, kSignal, kConnection, kProcess };
+  enum class Source : uint64_t { kListener, kSignal, kConnection, kProcess, kEndpoint };
   static uint64_t Tag(Source source, uint64_t id) {
     return static_cast<uint64_t>(source) << 56 | id;
   }
 
   struct Entry {
     std::unique_ptr<LaneConnection> lane;
-    uint32_t events = 0;  // that epoll waits for
+    uint32_t events = 0;    // that epoll waits for; a socket's
+    bool readable = false;  // a remote peer has sent what was not read yet
+    bool queued = false;    // in readable_
   };
   // A session without a connection, whose process goes on.
   struct Lost {
@@ -50,6 +61,15 @@ class Server {
 
   absl::Status Prepare();
   absl::Status Watch(int fd, Source source, uint64_t id, uint32_t events);
+  ServerCore::Config CoreConfig(std::string release) const;
+  absl::Status WatchEndpoints();
+  bool RoomForPeer(const std::string& who);
+  void ProgressEndpoint(Endpoint& endpoint);
+  void AddRemote(std::unique_ptr<EndpointPeer> peer);
+  void QueueRead(uint64_t id, Entry& entry);
+  void ReadRemotes();
+  void ProbeRemotes();
+  void CloseReplaced();
   void UpdateTick();
   void Dispatch(uint64_t tag, uint32_t events);
   void Accept();
@@ -68,6 +88,7 @@ class Server {
   const ServerOptions& options_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<Region> region_;
+  Network network_;
   const Clock* clock_;
   Logger& log_;
   LogLimiter peer_log_;
@@ -79,7 +100,11 @@ class Server {
   std::map<uint64_t, Entry> connections_;
   std::map<uint64_t, Lost> lost_;  // by the id that the connection had
   uint64_t next_id_ = 1;
-  size_t waiting_ = 0;  // connections that wait for Background
+  size_t waiting_ = 0;              // connections that wait for Background
+  std::vector<uint64_t> readable_;  // remote peers to be read in this turn
+  std::vector<std::unique_ptr<EndpointPeer>> accepted_;
+  std::vector<Endpoint::Ready> ready_;
+  uint64_t last_probe_ = 0;
   uint64_t last_stall_check_ = 0;
   uint64_t accept_again_tick_ = 0;  // 0: accepting
   bool stop_now_ = false;

@@ -25,6 +25,8 @@ struct ServerSession {
   uint32_t word = 0;  // index of its word in the session area
   uint32_t pid = 0;
   bool read_only = false;
+  uint64_t token = 0;  // who knows it may have the session replaced
+  std::string peer;    // "shm", or how the remote one is reached
   State state = State::kOpen;
   uint64_t opened_tick = 0;
   std::string client_name;

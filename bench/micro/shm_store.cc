@@ -56,7 +56,7 @@ ShmStore::ShmStore(const StoreShape& shape) : shape_(shape) {
   client_ = std::move(*client);
   auto lane = Lane::Connect(server_->socket(), Deadline::After(Milliseconds(1000)));
   DUNLIN_CHECK_OK(lane);
-  auto welcome = (*lane)->Hello("bench", false, Deadline::After(Milliseconds(1000)));
+  auto welcome = (*lane)->Hello({"bench", false}, Deadline::After(Milliseconds(1000)));
   DUNLIN_CHECK_OK(welcome);
   huge_pages_ = welcome->huge_pages;
   auto guard = ForkGuard::Create();
@@ -99,7 +99,12 @@ ShmStore::Lines ShmStore::Find(uint64_t n) const {
   static thread_local std::pair<const void*, std::unique_ptr<DirectoryCopy>> cached;
   if (cached.first != region_.get()) {
     cached = {region_.get(), std::make_unique<DirectoryCopy>()};
-    DUNLIN_CHECK_OK(cached.second->Refresh(region_->base(), region_->constants()));
+    DUNLIN_CHECK_OK(cached.second->Refresh(
+        [this](uint64_t offset, std::span<std::byte> to) {
+          region_->ReadWords(offset, to);
+          return absl::OkStatus();
+        },
+        region_->constants()));
   }
   const Geometry& g = region_->geometry();
   uint64_t hash = HashKey(AsBytes({key, kKeyBytes}), g.hash_seed);

@@ -32,6 +32,8 @@ dunlin_statistics FromStats(const dunlin::Stats& from) {
   to.cache_hits = from.cache_hits;
   to.cache_misses = from.cache_misses;
   to.lane_messages = from.lane_messages;
+  to.reconnects = from.reconnects;
+  to.resolved = from.resolved;
   return to;
 }
 

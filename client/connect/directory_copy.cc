@@ -14,8 +14,11 @@ namespace {
 constexpr int kAttempts = 16;
 constexpr int kEntryBits = 45;
 
-uint64_t RootWord(const std::byte* base) {
-  return LoadWord(base + offsetof(Superblock, directory_root));
+absl::StatusOr<uint64_t> RootWord(const DirectoryCopy::ReadRegion& read) {
+  uint64_t word = 0;
+  DUNLIN_RETURN_IF_ERROR(
+      read(offsetof(Superblock, directory_root), std::as_writable_bytes(std::span(&word, 1))));
+  return word;
 }
 
 std::string WhyNotARoot(DirectoryRoot root, const Superblock& s) {
@@ -56,19 +59,19 @@ absl::Status Corrupt(const std::string& what) {
 
 }  // namespace
 
-absl::Status DirectoryCopy::Refresh(const std::byte* base, const Superblock& superblock) {
+absl::Status DirectoryCopy::Refresh(const ReadRegion& read, const Superblock& superblock) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const DirectoryRoot root(RootWord(base));
+    DUNLIN_ASSIGN_OR_RETURN(const uint64_t before, RootWord(read));
+    const DirectoryRoot root(before);
     if (const std::string why = WhyNotARoot(root, superblock); !why.empty()) {
       return Corrupt("root: " + why);
     }
     const size_t count = size_t{1} << root.depth();
     fetched_.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      fetched_[i] = LoadWord(base + root.region_offset() + i * kWordBytes);
-    }
+    DUNLIN_RETURN_IF_ERROR(read(root.region_offset(), std::as_writable_bytes(std::span(fetched_))));
     // Unchanged: what was read is one directory, and not the next user of its memory.
-    if (RootWord(base) != root.raw()) continue;
+    DUNLIN_ASSIGN_OR_RETURN(const uint64_t after, RootWord(read));
+    if (after != before) continue;
     for (size_t i = 0; i < count; ++i) {
       if (const std::string why = WhyNotAnEntry(fetched_[i], root.depth(), superblock);
           !why.empty()) {

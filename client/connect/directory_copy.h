@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,11 +15,14 @@ namespace dunlin {
 // A session's private copy of the directory, validated. Not thread safe.
 class DirectoryCopy {
  public:
-  // Fetches the directory that is published now. `base` is the mapping of the region that
-  // `superblock`, found usable, describes. After an error the copy is as it was. Errors:
+  // Reads the region's bytes from `offset` on, each aligned word whole.
+  using ReadRegion = std::function<absl::Status(uint64_t offset, std::span<std::byte> to)>;
+
+  // Fetches the directory that is published now. `read` reads the region that `superblock`, found
+  // usable, describes; three times at least. After an error the copy is as it was. Errors:
   // FailedPrecondition (root or an entry outside its area: what was expected, what was found),
-  // Aborted (a new directory was published each time: try again).
-  absl::Status Refresh(const std::byte* base, const Superblock& superblock);
+  // Aborted (a new directory was published each time: try again), those of `read`.
+  absl::Status Refresh(const ReadRegion& read, const Superblock& superblock);
 
   // Points into the copy: valid until the next Refresh. Empty before the first.
   DirectoryView view() const { return {entries_.data(), depth_, epoch_}; }

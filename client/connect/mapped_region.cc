@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/layout/word.h"
 
 namespace dunlin {
 namespace {
@@ -104,6 +105,12 @@ MappedRegion::MappedRegion(std::byte* base, uint64_t mapped_bytes, bool read_onl
       constants_(constants),
       geometry_(Geometry::Of(constants_)),
       guard_(std::move(guard)) {}
+
+void MappedRegion::ReadWords(uint64_t offset, std::span<std::byte> to) const {
+  for (size_t at = 0; at < to.size(); at += kWordBytes) {
+    SetPlainWord(to.data() + at, LoadWord(base_ + offset + at));
+  }
+}
 
 MappedRegion::~MappedRegion() {
   // A child never had the mapping; something else may lie there.

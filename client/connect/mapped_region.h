@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "client/connect/fork_guard.h"
@@ -39,6 +40,8 @@ class MappedRegion {
 
   // The superblock itself, for its live words (tick, directory_root, state; by layout/word.h).
   Superblock* superblock() const { return reinterpret_cast<Superblock*>(base_); }
+  // Copies words of the region as they are now. REQUIRES: whole words, within it.
+  void ReadWords(uint64_t offset, std::span<std::byte> to) const;
   // REQUIRES: index < constants().session_words.
   std::byte* SessionWord(uint32_t index) const {
     return base_ + constants_.session_offset + uint64_t{index} * kSessionWordBytes;

@@ -17,6 +17,7 @@ ServerSession ToSession(const control::SessionInfo& info) {
   session.blocks_in_hand = info.blocks_in_hand();
   session.in_call = info.in_call();
   session.in_call_ms = info.in_call_ms();
+  session.peer = info.peer();
   return session;
 }
 
@@ -52,6 +53,8 @@ ServerStatus ToServerStatus(const control::StatusReply& reply) {
   status.sessions_lost = reply.sessions_lost();
   status.connections_refused = reply.connections_refused();
   status.returns_refused = reply.returns_refused();
+  status.atomic_domain = reply.atomic_domain();
+  status.endpoints.assign(reply.endpoints().begin(), reply.endpoints().end());
   for (const control::ClassUse& use : reply.classes()) status.classes.push_back(ToClassUse(use));
   for (const control::SessionInfo& info : reply.sessions()) {
     status.sessions.push_back(ToSession(info));

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/lane/deadline.h"
+#include "common/base/deadline.h"
 #include "common/base/unique_fd.h"
 
 namespace dunlin {

@@ -6,6 +6,7 @@
 #include "client/lane/connect_socket.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "common/fabric/frame_stream.h"
 #include "common/layout/bucket.h"
 #include "common/layout/slot.h"
 #include "common/layout/superblock.h"
@@ -67,19 +68,22 @@ std::string WhyNotThese(const BlocksReply& reply, std::span<const uint64_t> word
 
 }  // namespace
 
+Lane::Lane(UniqueFd socket) : port_(std::make_unique<FrameStream>(std::move(socket))) {}
+
 absl::StatusOr<std::unique_ptr<Lane>> Lane::Connect(const std::string& path, Deadline deadline) {
   DUNLIN_ASSIGN_OR_RETURN(UniqueFd socket, ConnectSocket(path, deadline));
   return std::make_unique<Lane>(std::move(socket));
 }
 
-absl::StatusOr<Lane::Welcome> Lane::Hello(std::string_view name, bool read_only,
-                                          Deadline deadline) {
+absl::StatusOr<Lane::Welcome> Lane::Hello(const HelloOptions& options, Deadline deadline) {
   ControlRequest request;
   control::HelloRequest& hello = *request.mutable_hello();
   hello.set_layout_version(kLayoutVersion);
   hello.set_client_release(kRelease);
-  hello.set_client_name(std::string(name));
-  hello.set_read_only(read_only);
+  hello.set_client_name(std::string(options.name));
+  hello.set_read_only(options.read_only);
+  hello.set_replaces_session(options.replaces);
+  hello.set_replaces_token(options.replaces_token);
   Welcome welcome;
   DUNLIN_ASSIGN_OR_RETURN(ControlReply reply,
                           Control(request, ControlReply::kHello, deadline, &welcome.region));
@@ -89,9 +93,6 @@ absl::StatusOr<Lane::Welcome> Lane::Hello(std::string_view name, bool read_only,
                            std::to_string(BucketHeader::kMaxOwner) + ", found " +
                            std::to_string(answer.session_id()));
   }
-  if (!welcome.region.valid()) {
-    return BreakByProtocol("expected the descriptor of the region with the welcome, found none");
-  }
   welcome.session_id = answer.session_id();
   welcome.session_word = answer.session_word();
   welcome.incarnation = answer.incarnation();
@@ -99,6 +100,11 @@ absl::StatusOr<Lane::Welcome> Lane::Hello(std::string_view name, bool read_only,
   welcome.server_release = answer.server_release();
   welcome.server_pid = answer.server_pid();
   welcome.huge_pages = answer.huge_pages();
+  welcome.token = answer.token();
+  welcome.nic_atomics = answer.nic_atomics();
+  for (const control::MemoryKey& key : answer.keys()) {
+    welcome.keys.push_back({key.offset(), key.bytes(), key.address(), key.key()});
+  }
   return welcome;
 }
 
@@ -107,8 +113,8 @@ absl::StatusOr<Lane::Blocks> Lane::RequestBlocks(SizeClass size_class, uint32_t 
                                                  Deadline deadline) {
   const BlocksRequest request{size_class, want, run_bytes, resolved_batch};
   DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
-  DUNLIN_RETURN_IF_ERROR(stream_.CheckQuiet());
-  stream_.Queue(LaneKind::kBlocksRequest, BytesOf(request));
+  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
+  port_->Queue(LaneKind::kBlocksRequest, BytesOf(request));
   DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
                           Exchange(LaneKind::kBlocksReply, deadline));
   BlocksReply reply{};
@@ -138,16 +144,16 @@ absl::Status Lane::ReturnBlocks(std::span<const ReturnedBlock> blocks, uint64_t 
   DUNLIN_CHECK_LE(blocks.size(), kMaxReturnedBlocks);
   const dunlin::ReturnBlocks message{static_cast<uint32_t>(blocks.size()), 0, resolved_batch};
   const size_t frame = sizeof(LaneFrame) + sizeof message + blocks.size_bytes();
-  DUNLIN_RETURN_IF_ERROR(stream_.SendUntil(kMaxUnsentBytes - frame, deadline));
-  stream_.Queue(LaneKind::kReturnBlocks, BytesOf(message), std::as_bytes(blocks));
-  return stream_.SendNow();
+  DUNLIN_RETURN_IF_ERROR(port_->SendUntil(kMaxUnsentBytes - frame, deadline));
+  port_->Queue(LaneKind::kReturnBlocks, BytesOf(message), std::as_bytes(blocks));
+  return port_->SendNow();
 }
 
 absl::Status Lane::Expire(uint64_t slot_address, uint64_t word, Deadline deadline) {
   const ExpireRequest request{slot_address, word};
   DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
-  DUNLIN_RETURN_IF_ERROR(stream_.CheckQuiet());
-  stream_.Queue(LaneKind::kExpireRequest, BytesOf(request));
+  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
+  port_->Queue(LaneKind::kExpireRequest, BytesOf(request));
   DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
                           Exchange(LaneKind::kExpireReply, deadline));
   if (!body.empty()) {
@@ -179,9 +185,9 @@ absl::Status Lane::Goodbye(Deadline deadline) {
 absl::StatusOr<ControlReply> Lane::Control(const ControlRequest& request,
                                            ControlReply::ReplyCase expected, Deadline deadline,
                                            UniqueFd* descriptor) {
-  DUNLIN_RETURN_IF_ERROR(stream_.CheckQuiet());
+  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
   const std::string text = request.SerializeAsString();
-  stream_.Queue(LaneKind::kControlRequest, std::as_bytes(std::span(text)));
+  port_->Queue(LaneKind::kControlRequest, std::as_bytes(std::span(text)));
   DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
                           Exchange(LaneKind::kControlReply, deadline, descriptor));
   ControlReply reply;
@@ -200,8 +206,8 @@ absl::StatusOr<ControlReply> Lane::Control(const ControlRequest& request,
 
 absl::StatusOr<std::span<const std::byte>> Lane::Exchange(LaneKind expected, Deadline deadline,
                                                           UniqueFd* descriptor) {
-  if (absl::Status sent = stream_.SendUntil(0, deadline); !sent.ok()) return stream_.Break(sent);
-  DUNLIN_ASSIGN_OR_RETURN(const FrameStream::Frame frame, stream_.Receive(deadline, descriptor));
+  if (absl::Status sent = port_->SendUntil(0, deadline); !sent.ok()) return port_->Break(sent);
+  DUNLIN_ASSIGN_OR_RETURN(const FramePort::Frame frame, port_->Receive(deadline, descriptor));
   if (frame.kind != expected) {
     return BreakByProtocol("expected a message of kind " +
                            std::to_string(static_cast<uint16_t>(expected)) + ", found kind " +
@@ -211,7 +217,7 @@ absl::StatusOr<std::span<const std::byte>> Lane::Exchange(LaneKind expected, Dea
 }
 
 absl::Status Lane::BreakByProtocol(std::string_view what) {
-  return stream_.Break(
+  return port_->Break(
       MakeStatus(absl::StatusCode::kFailedPrecondition,
                  "what the server sent is not the lane protocol: " + std::string(what)));
 }

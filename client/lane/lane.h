@@ -12,9 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/lane/deadline.h"
-#include "client/lane/frame_stream.h"
+#include "common/base/deadline.h"
 #include "common/base/unique_fd.h"
+#include "common/fabric/frame_port.h"
+#include "common/fabric/remote.h"
 #include "common/layout/lane.h"
 #include "common/layout/size_class.h"
 #include "proto/control.pb.h"
@@ -22,7 +23,7 @@
 namespace dunlin {
 
 // The connection of one session to its server, or one without a session for Ping and Status. Speaks
-// the frames of layout/lane.h over a Unix socket. One request at a time; not thread safe; has no
+// the frames of layout/lane.h. One request at a time; not thread safe; has no
 // threads of its own.
 //
 // An error breaks the lane for good, unless the call says otherwise or the server itself refused a
@@ -44,7 +45,9 @@ class Lane {
   // DeadlineExceeded.
   static absl::StatusOr<std::unique_ptr<Lane>> Connect(const std::string& path, Deadline deadline);
   // On a connected stream socket.
-  explicit Lane(UniqueFd socket) : stream_(std::move(socket)) {}
+  explicit Lane(UniqueFd socket);
+  // On a connection of any kind; `port` speaks for it.
+  explicit Lane(std::unique_ptr<FramePort> port) : port_(std::move(port)) {}
 
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -57,11 +60,20 @@ class Lane {
     std::string server_release;
     uint32_t server_pid = 0;
     bool huge_pages = false;
-    UniqueFd region;
+    UniqueFd region;  // on shared memory
+    uint64_t token = 0;
+    bool nic_atomics = false;
+    std::vector<MemoryKey> keys;
+  };
+  struct HelloOptions {
+    std::string_view name;
+    bool read_only = false;
+    uint32_t replaces = 0;  // an earlier session of this client, to be fenced
+    uint64_t replaces_token = 0;
   };
   // Opens the session; the first request of its lane. A refusal by the server (another layout
   // version, no room, draining) comes with the server's code and message.
-  absl::StatusOr<Welcome> Hello(std::string_view name, bool read_only, Deadline deadline);
+  absl::StatusOr<Welcome> Hello(const HelloOptions& options, Deadline deadline);
 
   struct Blocks {
     BlocksOutcome outcome = BlocksOutcome::kRefused;  // unless kOk there are no words
@@ -94,15 +106,15 @@ class Lane {
 
   // Whether the server has closed the connection, as it does when it dies; also true if the lane is
   // broken for another reason. Doesn't wait; one system call.
-  bool HungUp() { return !stream_.CheckQuiet().ok(); }
+  bool HungUp() { return !port_->CheckQuiet().ok(); }
 
   // Sends what waits, as far as the socket takes it now.
-  absl::Status Flush() { return stream_.SendNow(); }
+  absl::Status Flush() { return port_->SendNow(); }
 
-  const absl::Status& broken() const { return stream_.broken(); }
+  const absl::Status& broken() const { return port_->broken(); }
 
   // Messages sent so far.
-  uint64_t messages() const { return stream_.frames_sent(); }
+  uint64_t messages() const { return port_->frames_sent(); }
 
  private:
   // Sends what is queued and receives one frame, which must be of kind `expected`.
@@ -113,7 +125,7 @@ class Lane {
                                                 Deadline deadline, UniqueFd* descriptor = nullptr);
   absl::Status BreakByProtocol(std::string_view what);
 
-  FrameStream stream_;
+  const std::unique_ptr<FramePort> port_;
 };
 
 }  // namespace dunlin

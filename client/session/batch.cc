@@ -34,7 +34,8 @@ void SessionImpl::FreeSlot(Operation& op) {
 Operation& SessionImpl::WaitForSlot() {
   for (;;) {
     if (Operation* op = TakeSlot()) return *op;
-    Pump();
+    Pump(true);
+    if (!lost_.empty()) ResolveLost();
     if (free_slots_.empty() && !finished_.empty()) RunCallbacks();
   }
 }
@@ -52,7 +53,8 @@ void SessionImpl::WaitForBatch(uint32_t until) {
   while (batch_left_ > until) {
     env_.now = Tick();
     RenewMark();
-    Pump();
+    Pump(true);
+    if (!lost_.empty()) ResolveLost();
   }
 }
 
@@ -101,7 +103,7 @@ Outcome SessionImpl::Refusal(const PutRequest& request) const {
   return CheckWrite(request.value.size(), request.options.ttl);
 }
 Outcome SessionImpl::Refusal(const RemoveRequest&) const {
-  return parts_.read_only ? Outcome::kPermissionDenied : Outcome::kOk;
+  return read_only_ ? Outcome::kPermissionDenied : Outcome::kOk;
 }
 
 void SessionImpl::StartGet(Operation& op, std::span<std::byte> buffer) {
@@ -193,7 +195,7 @@ bool SessionImpl::SubmitRemove(Bytes key, WriteCallback done, const CallOptions&
   Operation* op = TakeSlot();
   if (op == nullptr) return false;
   ++stats_.removes;
-  Outcome prepared = parts_.read_only ? Outcome::kPermissionDenied : Outcome::kOk;
+  Outcome prepared = read_only_ ? Outcome::kPermissionDenied : Outcome::kOk;
   if (prepared == Outcome::kOk) prepared = Prepare(*op, key, options);
   op->write_done = std::move(done);
   if (EndsAtOnce(*op, prepared)) return true;
@@ -227,14 +229,17 @@ uint32_t SessionImpl::Poll() {
   if (posted_ != 0 || !waiting_.empty()) {
     env_.now = Tick();
     RenewMark();
-    Pump();
+    Pump(false);
   }
+  if (!lost_.empty()) ResolveLost();
   return RunCallbacks();
 }
 
 void SessionImpl::Drain() {
   if (guard_->InChild()) return;
-  while (in_flight_ != 0) Poll();
+  while (in_flight_ != 0) {
+    if (Poll() == 0 && posted_ != 0) Pump(true);
+  }
 }
 
 }  // namespace dunlin

@@ -18,6 +18,17 @@ uint64_t BytesOf(SizeClass size_class) {
 
 }  // namespace
 
+void BlockPool::Reset(Lane* lane, bool same_server) {
+  lane_ = lane;
+  classes_ = {};
+  batches_.clear();
+  resolved_batch_ = 0;
+  versions_left_ = 0;
+  if (same_server) return;
+  returns_.clear();
+  return_bytes_ = 0;
+}
+
 uint32_t BlockPool::Want(SizeClass size_class) const {
   if (size_class == kRunClass) return 1;
   uint64_t most = std::max<uint64_t>(1, kBatchBytes / BlockBytes(size_class));

@@ -20,6 +20,10 @@ class BlockPool {
  public:
   explicit BlockPool(Lane* lane) : lane_(lane) {}
 
+  // The session has a new connection: the blocks and batches in hand were the old one's, and the
+  // server takes care of them. What was unlinked is still to be returned if `same_server`.
+  void Reset(Lane* lane, bool same_server);
+
   struct Taken {
     Result result = Result::kOk;  // else kMemoryFull or kUnavailable
     Block block;
@@ -63,7 +67,7 @@ class BlockPool {
   void DropResolved();
   bool TakeVersion(uint64_t* version);
 
-  Lane* const lane_;
+  Lane* lane_;
   std::array<Class, kRunClass + 1> classes_;
   std::deque<Batch> batches_;  // by number; the first is unresolved
   uint64_t resolved_batch_ = 0;

@@ -5,6 +5,11 @@
 namespace dunlin {
 namespace {
 
+struct OwnedValue final : PinnedValue::Owner {
+  void Unpin() override { delete this; }
+  std::string value;
+};
+
 WriteResult Refused(Outcome outcome) {
   WriteResult result;
   result.outcome = outcome;
@@ -66,9 +71,20 @@ GetResult SessionImpl::Head(Bytes key, const CallOptions& options) {
   return BlockingGet(key, GetMode::kHead, {}, nullptr, options);
 }
 
+// Where there is nothing to pin the value is copied, and the copy belongs to what is handed out.
+GetResult SessionImpl::GetOwned(Bytes key, PinnedValue* value, const CallOptions& options) {
+  auto owner = std::make_unique<OwnedValue>();
+  GetResult result = GetString(key, &owner->value, options);
+  if (!result.ok()) return result;
+  const Bytes bytes = AsBytes(owner->value);
+  *value = PinnedValue(owner.release(), bytes, result.version, result.ttl_left);
+  return result;
+}
+
 GetResult SessionImpl::GetPinned(Bytes key, PinnedValue* value, const CallOptions& options) {
   GetResult result;
   *value = PinnedValue();
+  if (mapping_ == nullptr) return GetOwned(key, value, options);
   // A session that can't mark its word holds nothing back.
   if (mark_ == nullptr) {
     result.outcome = Outcome::kPermissionDenied;
@@ -95,7 +111,7 @@ GetResult SessionImpl::GetPinned(Bytes key, PinnedValue* value, const CallOption
 
 Outcome SessionImpl::CheckWrite(uint64_t value_bytes,
                                 const std::optional<Milliseconds>& ttl) const {
-  if (parts_.read_only) return Outcome::kPermissionDenied;
+  if (read_only_) return Outcome::kPermissionDenied;
   if (value_bytes > geometry_.max_value_bytes) return Outcome::kTooLarge;
   // Far beyond any lease of life, and far from where adding it to the tick would wrap.
   constexpr int64_t kLongestTtl = int64_t{1} << 53;
@@ -145,7 +161,7 @@ WriteResult SessionImpl::PutBytes(Bytes key, Bytes value, const PutOptions& opti
   }
   op.write_result = &result;
   StartPut(op, value, options);
-  while (op.stage != Operation::Stage::kDone) Pump();
+  AwaitBlocking(op);
   return result;
 }
 
@@ -168,7 +184,7 @@ WriteResult SessionImpl::BlockingModify(const ModifyMachine::Request& request, B
 
 WriteResult SessionImpl::RemoveBytes(Bytes key, const CallOptions& options) {
   ++stats_.removes;
-  if (parts_.read_only) return Refused(Outcome::kPermissionDenied);
+  if (read_only_) return Refused(Outcome::kPermissionDenied);
   ModifyMachine::Request request;
   request.kind = ModifyKind::kRemove;
   return BlockingModify(request, key, options);
@@ -193,7 +209,7 @@ WriteResult SessionImpl::CompareAndSet(Bytes key, uint64_t version, Bytes value,
 
 WriteResult SessionImpl::Add(Bytes key, int64_t delta, const AddOptions& options) {
   ++stats_.adds;
-  if (parts_.read_only) return Refused(Outcome::kPermissionDenied);
+  if (read_only_) return Refused(Outcome::kPermissionDenied);
   ModifyMachine::Request request;
   request.kind = ModifyKind::kAdd;
   request.delta = delta;

@@ -13,6 +13,9 @@ constexpr int64_t kFirstWaitNanos = 1'000;
 constexpr int64_t kLongestWaitNanos = 1'000'000;
 
 template <typename M>
+constexpr bool kSearches = std::is_same_v<M, GetMachine> || std::is_same_v<M, ModifyMachine> ||
+                           std::is_same_v<M, ResolveMachine>;
+template <typename M>
 constexpr bool kWrites = std::is_same_v<M, PutMachine> || std::is_same_v<M, ModifyMachine>;
 
 }  // namespace
@@ -24,6 +27,13 @@ void SessionImpl::EnsureScratch(Operation& op, uint32_t bytes) {
   op.chain.scratch = op.scratch.get();
 }
 
+// Where records are copied, whole ones have room: a value then comes with its header.
+uint32_t SessionImpl::ScratchFor(uint32_t key_bytes) const {
+  if (mapping_ != nullptr) return ScratchNeeded(geometry_, key_bytes);
+  const uint32_t record = std::max(kLargestSlabBlock, RoundUp8(kMaxRecordHead + key_bytes));
+  return CandidateOffset(geometry_, key_bytes) + kCandidatesPerChain * record;
+}
+
 Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& options) {
   if (key.empty()) return Outcome::kInvalidArgument;
   if (key.size() > geometry_.max_key_bytes) return Outcome::kTooLarge;
@@ -33,13 +43,16 @@ Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& option
   op.has_hint = false;
   op.holds_block = false;
   op.waits = 0;
+  op.restarts = 0;
+  op.overdue = false;
+  op.incarnation = link_->constants.incarnation;
   op.deadline.reset();
   op.patience = options.deadline.value_or(options_.default_deadline);
   op.began = env_.now;
   op.string = nullptr;
   op.get_result = nullptr;
   op.write_result = nullptr;
-  EnsureScratch(op, ScratchNeeded(geometry_, op.key.bytes));
+  EnsureScratch(op, ScratchFor(op.key.bytes));
   return Outcome::kOk;
 }
 
@@ -59,8 +72,21 @@ GetMachine& SessionImpl::RestartGet(Operation& op) {
 }
 
 void SessionImpl::Start(Operation& op) {
+  if (mapping_ == nullptr) KeepFresh(op);
   Hold();
   Resume(op);
+}
+
+void SessionImpl::KeepFresh(Operation& op) {
+  if (GetMachine* get = std::get_if<GetMachine>(&op.machine)) {
+    op.fresh = *get;
+  } else if (PutMachine* put = std::get_if<PutMachine>(&op.machine)) {
+    op.fresh = *put;
+  } else if (ModifyMachine* modify = std::get_if<ModifyMachine>(&op.machine)) {
+    op.fresh = *modify;
+  } else {
+    op.fresh = std::monostate();
+  }
 }
 
 void SessionImpl::Resume(Operation& op) {
@@ -76,6 +102,8 @@ void SessionImpl::Resume(Operation& op) {
       return Advance(op, *std::get_if<ModifyMachine>(&op.machine));
     case 4:
       return Advance(op, *std::get_if<ScanBucket>(&op.machine));
+    case 5:
+      return Advance(op, *std::get_if<ResolveMachine>(&op.machine));
     default:
       return EndWith(op, Outcome::kInternal);
   }
@@ -125,10 +153,10 @@ bool SessionImpl::Serve(Operation& op, M& machine, Action action) {
       ++stats_.retries;
       return Wait(op);
     case Action::kAskExpire:
-      if constexpr (std::is_same_v<M, GetMachine> || std::is_same_v<M, ModifyMachine>) {
+      if constexpr (kSearches<M>) {
         Location expired = machine.expire_request();
         absl::Status asked =
-            parts_.lane->Expire(expired.slot_address, expired.word.raw(), DeadlineOf(op));
+            link_->lane->Expire(expired.slot_address, expired.word.raw(), DeadlineOf(op));
         if (asked.ok()) return true;
       }
       Abandon(op, Outcome::kUnavailable);
@@ -152,8 +180,12 @@ bool SessionImpl::ServeSink(Operation& op, M& machine) {
   } else if constexpr (std::is_same_v<M, ScanBucket>) {
     CopyEntries(op, machine);
     return true;
+  } else if constexpr (std::is_same_v<M, ModifyMachine>) {
+    op.value.resize(machine.value_bytes());
+    machine.SupplySink(op.value.data(), op.value.size());
+    return true;
   } else {
-    Abandon(op, Outcome::kInternal);  // shared memory reads by reference
+    Abandon(op, Outcome::kInternal);  // nothing else reads a value
   }
   return false;
 }
@@ -168,6 +200,7 @@ void SessionImpl::ServeBlock(Operation& op, M& machine) {
   if (taken.result != Result::kOk) return machine.Fail(taken.result);
   machine.SupplyBlock(taken.block);
   op.batch = taken.batch;
+  op.version = taken.block.version;
   op.holds_block = true;
 }
 
@@ -213,7 +246,20 @@ bool SessionImpl::Wait(Operation& op) {
 
 template <typename M>
 void SessionImpl::Settle(Operation& op, M& machine) {
+  if constexpr (std::is_same_v<M, ResolveMachine>) {
+    return SettleResolve(op, machine);
+  } else {
+    SettleCall(op, machine);
+  }
+}
+
+template <typename M>
+void SessionImpl::SettleCall(Operation& op, M& machine) {
+  if constexpr (kWrites<M>) {
+    if (machine.result() == Result::kUnknown && IsLost(op, LostOf(op, machine))) return;
+  }
   op.outcome = OutcomeOf(machine.result());
+  if (op.overdue && op.outcome == Outcome::kUnavailable) op.outcome = Outcome::kDeadlineExceeded;
   if constexpr (kWrites<M>) {
     if (op.holds_block) {
       if (machine.block().word.empty()) {
@@ -229,6 +275,17 @@ void SessionImpl::Settle(Operation& op, M& machine) {
   if constexpr (std::is_same_v<M, PutMachine>) SettlePut(op, machine);
   if constexpr (std::is_same_v<M, ModifyMachine>) SettleModify(op, machine);
   EndWith(op, op.outcome);
+}
+
+// What the resolution of a lost write has to know.
+ResolveMachine::Lost SessionImpl::LostOf(const Operation& op, const PutMachine& put) {
+  const bool absorbs = put.mode() == PutMachine::Mode::kAlways && put.expected_seen();
+  return {op.key, op.version, put.expected().version, absorbs};
+}
+
+ResolveMachine::Lost SessionImpl::LostOf(const Operation& op, const ModifyMachine& modify) {
+  const bool removes = modify.kind() == ModifyKind::kRemove;
+  return {op.key, removes ? 0 : op.version, modify.expected().version, false};
 }
 
 void SessionImpl::SettleGet(Operation& op, GetMachine& get) {
@@ -272,8 +329,10 @@ void SessionImpl::SettleModify(Operation& op, ModifyMachine& modify) {
   }
 }
 
-// Ends an operation that is not under way in the channel and has linked nothing.
+// Ends an operation that is not under way in the channel and has linked nothing, unless its fate
+// was being looked for.
 void SessionImpl::Abandon(Operation& op, Outcome outcome) {
+  if (std::holds_alternative<ResolveMachine>(op.machine)) outcome = Outcome::kUnknown;
   if (op.holds_block) {
     const Block* block = nullptr;
     if (PutMachine* put = std::get_if<PutMachine>(&op.machine)) block = &put->block();
@@ -296,18 +355,31 @@ void SessionImpl::EndWith(Operation& op, Outcome outcome) {
   if (op.number != 0) Finished(op);
 }
 
-void SessionImpl::Pump() {
+void SessionImpl::Finish(Chain& chain) {
+  if (chain.cookie == kTickReadCookie) return OnServerTick();
+  --posted_;
+  env_.now = Tick();
+  Resume(operations_[chain.cookie]);
+}
+
+void SessionImpl::Pump(bool wait) {
   Chain* done[16];
   if (new_chains_) {
     new_chains_ = false;
     ++stats_.round_trips;
   }
   uint32_t n = channel_->Poll(done, 16);
-  posted_ -= n;
-  for (uint32_t i = 0; i < n; ++i) {
-    Operation& op = operations_[done[i]->cookie];
-    env_.now = Tick();
-    Resume(op);
+  for (uint32_t i = 0; i < n; ++i) Finish(*done[i]);
+  if (!returned_.empty()) {
+    std::vector<Chain*> returned;
+    returned.swap(returned_);
+    n += static_cast<uint32_t>(returned.size());
+    for (Chain* chain : returned) Finish(*chain);
+  }
+  if (n != 0) {
+    idle_waits_ = 0;
+  } else if (wait && posted_ != 0 && waiting_.empty()) {
+    WaitForChains();
   }
   if (!waiting_.empty()) PumpWaiting();
 }
@@ -333,7 +405,22 @@ void SessionImpl::PumpWaiting() {
 
 void SessionImpl::RunBlocking(Operation& op) {
   Start(op);
-  while (op.stage != Operation::Stage::kDone) Pump();
+  AwaitBlocking(op);
+}
+
+void SessionImpl::AwaitBlocking(Operation& op) {
+  for (;;) {
+    while (op.stage != Operation::Stage::kDone) {
+      Pump(true);
+      if (!lost_.empty()) ResolveLost();
+    }
+    // Nothing was changed, so over another connection the call may begin again.
+    const bool lost = op.outcome == Outcome::kUnavailable && !channel_->broken().ok();
+    if (!lost || mapping_ != nullptr || DeadlineOf(op).NanosLeft() == 0) return;
+    if (Admit() != Outcome::kOk || !BeginAgain(op)) return;
+    Hold();
+    Resume(op);
+  }
 }
 
 }  // namespace dunlin

@@ -84,7 +84,7 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   ++stats_.writes;
   ++stats_.atomics;
   Location found;
-  if (!PutKnownInPlace(geometry_, parts_.region->base(), hint, key, taken.block, value, expiry,
+  if (!PutKnownInPlace(geometry_, link_->region->base(), hint, key, taken.block, value, expiry,
                        &found)) {
     pool_.PutBack(taken.block, taken.batch);
     cache_.Forget(key);

@@ -57,6 +57,11 @@ class LocationCache {
   void Remember(const Key& key, const Location& location, uint64_t stamp);
   void Forget(const Key& key);
   void Clear();
+  // For another server. Clears it.
+  void SetMaxAge(uint64_t max_age) {
+    Clear();
+    max_age_ = max_age;
+  }
 
  private:
   static constexpr uint32_t kInlineKey = 16;
@@ -96,7 +101,7 @@ class LocationCache {
   Entry* entries_ = nullptr;
   uint64_t entry_count_ = 0;
   uint64_t set_mask_ = 0;
-  const uint64_t max_age_;
+  uint64_t max_age_;
 };
 
 }  // namespace dunlin

@@ -10,11 +10,12 @@
 #include <variant>
 #include <vector>
 
-#include "client/lane/deadline.h"
+#include "common/base/deadline.h"
 #include "common/fabric/chain.h"
 #include "common/protocol/get.h"
 #include "common/protocol/modify.h"
 #include "common/protocol/put.h"
+#include "common/protocol/resolve.h"
 #include "common/protocol/scan.h"
 #include "dunlin/session.h"
 
@@ -24,6 +25,7 @@ namespace dunlin {
 using GetMachine = Get;
 using PutMachine = Put;
 using ModifyMachine = Modify;
+using ResolveMachine = Resolve;
 
 // One operation under way in a session: the state machine with all that a driver keeps for it.
 // Lives in the session's table; its index there is its number in lock words. The chain and the
@@ -34,12 +36,14 @@ struct Operation {
     kFree,
     kPosted,   // its chain is with the channel
     kWaiting,  // for somebody else's lock or move; stepped again at `not_before`
+    kLost,     // its write's fate is unknown: to be resolved over a new connection
     kDone,     // outcome is known; the callback is still to run
   };
 
   Chain chain;
   uint64_t posted = 0;  // tick
-  std::variant<std::monostate, GetMachine, PutMachine, ModifyMachine, ScanBucket> machine;
+  std::variant<std::monostate, GetMachine, PutMachine, ModifyMachine, ScanBucket, ResolveMachine>
+      machine;
   Key key;
 
   Stage stage = Stage::kFree;
@@ -58,6 +62,17 @@ struct Operation {
 
   uint64_t batch = 0;  // of the block in the machine's hands
   bool holds_block = false;
+  uint64_t version = 0;  // of the block last supplied
+  bool overdue = false;  // its deadline passed while its chain was with the channel
+
+  // Where a connection can be lost: the machine as it was at the beginning of the call, to begin
+  // again when it is certain that nothing was done.
+  std::variant<std::monostate, GetMachine, PutMachine, ModifyMachine> fresh;
+  ResolveMachine::Lost lost;
+  uint32_t restarts = 0;
+  uint64_t incarnation = 0;  // of the server when the call began
+  // The value that a touch copies, where the fabric can't leave it in place.
+  std::vector<std::byte> value;
   uint32_t waits = 0;
   Milliseconds patience{0};          // from the first look at the clock
   std::optional<Deadline> deadline;  // unset: the clock has not been looked at

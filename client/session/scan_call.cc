@@ -34,8 +34,11 @@ Outcome SessionImpl::ScanOne(ScanCursor at, const ScanOptions& options, ScanCurs
                              std::vector<ScanEntry>* entries) {
   Operation& op = Blocking();
   if (Outcome admitted = Admit(); admitted != Outcome::kOk) return admitted;
-  EnsureScratch(op, geometry_.bucket_bytes);
+  EnsureScratch(op, mapping_ != nullptr ? geometry_.bucket_bytes : ScanBucket::kScratchBytes);
   op.waits = 0;
+  op.restarts = 0;
+  op.overdue = false;
+  op.incarnation = link_->constants.incarnation;
   op.deadline.reset();
   op.patience = options.deadline.value_or(options_.default_deadline);
   op.scan_entries = entries;

@@ -13,46 +13,56 @@ constexpr int64_t kMillisecond = 1'000'000;
 // the latest after this long of use while the tick moves.
 constexpr int64_t kStalledTick = 100 * kMillisecond;
 
-// A location not seen to be current for this long is dropped (2^10 grace periods, with a margin of
-// four): no generation of its block can have come round.
+// Of the session itself, besides those of its operations: a read of the region, one of the tick.
+constexpr uint32_t kOwnChains = 3;
+
+constexpr int64_t kFirstReconnectNanos = 10 * kMillisecond;
+constexpr int64_t kLongestReconnectNanos = 2'000 * kMillisecond;
+constexpr int kManyReconnects = 1 << 30;
+
+}  // namespace
+
+// 2^10 grace periods, with a margin of four: no generation of a block can have come round.
 uint64_t MaxLocationAge(const Geometry& g) {
   return (uint64_t{g.grace} << SlotWord::kGenerationBits) / 4;
 }
 
-}  // namespace
-
-SessionImpl::SessionImpl(ShmSessionParts parts, std::unique_ptr<Channel> channel,
+SessionImpl::SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> parts,
                          const SessionOptions& options)
-    : parts_(std::move(parts)),
-      guard_(parts_.guard.get()),
-      tick_(&parts_.region->superblock()->tick),
-      geometry_(parts_.region->geometry()),
-      channel_(std::move(channel)),
+    : origin_(std::move(origin)),
+      read_only_(parts->read_only),
+      link_(std::move(parts)),
+      guard_(link_->guard.get()),
+      ticks_(&clock_),
+      geometry_(Geometry::Of(link_->constants)),
+      channel_(link_->channel.get()),
       mapping_(channel_->mapping()),
       cache_(options.location_cache_bytes, MaxLocationAge(geometry_)),
-      pool_(parts_.lane.get()),
-      random_(geometry_.hash_seed ^ parts_.session_id),
+      pool_(link_->lane.get()),
+      random_(geometry_.hash_seed ^ link_->session_id),
       options_(options),
-      operations_(std::clamp<uint32_t>(options.max_in_flight, 1, channel_->depth() - 1) + 1) {
-  if (!parts_.read_only) {
-    mark_ = reinterpret_cast<uint64_t*>(parts_.region->SessionWord(parts_.session_word));
-  }
+      operations_(std::clamp<uint32_t>(options.max_in_flight, 1, channel_->depth() - kOwnChains) +
+                  1),
+      reconnect_backoff_({kFirstReconnectNanos, kLongestReconnectNanos, kManyReconnects},
+                         geometry_.hash_seed ^ link_->token ^ link_->session_id) {
   env_.geometry = &geometry_;
-  env_.session = parts_.session_id;
-  env_.references = true;
-  env_.can_write = !parts_.read_only;
+  env_.can_write = !read_only_;
   env_.max_attempts = 100'000;
+  tick_read_.cookie = kTickReadCookie;
   for (uint32_t i = static_cast<uint32_t>(operations_.size()); i-- > 0;) {
     operations_[i].number = i;
     operations_[i].chain.cookie = i;
     if (i != 0) free_slots_.push_back(i);
   }
+  Adopt(std::move(link_));
 }
 
-absl::Status SessionImpl::FetchDirectory() {
-  DUNLIN_RETURN_IF_ERROR(directory_.Refresh(parts_.region->base(), parts_.region->constants()));
-  env_.directory = directory_.view();
-  return absl::OkStatus();
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(SessionOrigin origin,
+                                                     std::unique_ptr<SessionParts> parts,
+                                                     const SessionOptions& options) {
+  auto session = std::make_unique<SessionImpl>(std::move(origin), std::move(parts), options);
+  DUNLIN_RETURN_IF_ERROR(session->FetchDirectory());
+  return session;
 }
 
 SessionImpl::~SessionImpl() {
@@ -61,31 +71,36 @@ SessionImpl::~SessionImpl() {
   SetMark(0);
   Deadline deadline = Deadline::After(options_.default_deadline);
   // What can't be given back in order, the server finds by itself when the connection ends.
-  bool in_order = parts_.read_only || !channel_->broken().ok() || pool_.ReturnAll(deadline).ok();
-  if (in_order) parts_.lane->Goodbye(deadline).IgnoreError();
+  bool in_order = read_only_ || !channel_->broken().ok() || pool_.ReturnAll(deadline).ok();
+  if (in_order) link_->lane->Goodbye(deadline).IgnoreError();
 }
 
 // The server's clock moved, so it lives, unless another one's death is yet to show.
 void SessionImpl::OnNewTick() {
   last_tick_ = env_.now;
   same_tick_calls_ = 0;
-  tick_seen_at_ = clock_.NowNanos();
+  tick_seen_at_ = ticks_.NowNanos();
   if (tick_seen_at_ - hang_up_checked_at_ > kStalledTick) BreakIfHungUp();
+  if (mapping_ == nullptr) ReadServerTick();
 }
 
 // On shared memory a write succeeds into the mapping of a server that has died; a tick that stands
 // still is how it shows.
 void SessionImpl::OnSameTick() {
-  int64_t now = clock_.NowNanos();
+  int64_t now = ticks_.NowNanos();
   if (now - tick_seen_at_ > kStalledTick && now - hang_up_checked_at_ > kStalledTick) {
     BreakIfHungUp();
   }
 }
 
 void SessionImpl::BreakIfHungUp() {
-  hang_up_checked_at_ = clock_.NowNanos();
-  if (!channel_->broken().ok() || !parts_.lane->HungUp()) return;
-  channel_->Break(absl::UnavailableError("the server has closed the session's connection"));
+  hang_up_checked_at_ = ticks_.NowNanos();
+  if (!channel_->broken().ok()) return;
+  if (origin_.health->losses() != losses_seen_) {
+    channel_->Break(absl::UnavailableError("the server does not answer"));
+  } else if (link_->lane->HungUp()) {
+    channel_->Break(absl::UnavailableError("the server has closed the session's connection"));
+  }
 }
 
 // With operations always in flight the word would stay at the first one's beginning and hold back

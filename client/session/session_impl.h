@@ -10,7 +10,10 @@
 #include "client/connect/session_parts.h"
 #include "client/session/block_pool.h"
 #include "client/session/location_cache.h"
+#include "client/session/make_session.h"
 #include "client/session/operation.h"
+#include "client/session/tick_source.h"
+#include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/random.h"
 #include "common/fabric/fabric.h"
@@ -24,12 +27,12 @@ namespace dunlin {
 // (chains, clock, blocks, directory, waits) and keeps what they must not know: location cache,
 // block pool, deadlines, the session word.
 //
-// Files: session_impl.cc (set-up, liveness, the session word), driver.cc (stepping), calls.cc
-// (blocking calls), in_place.cc (the most frequent calls on a mapping), batch.cc (many keys,
-// submitted calls), scan_call.cc.
+// Files: session_impl.cc (set-up, liveness, the session word), link.cc (the connection: lost and
+// made again, writes of unknown fate), driver.cc (stepping), calls.cc (blocking calls), in_place.cc
+// (the most frequent calls on a mapping), batch.cc (many keys, submitted calls), scan_call.cc.
 class SessionImpl final : public Session, private PinnedValue::Owner {
  public:
-  SessionImpl(ShmSessionParts parts, std::unique_ptr<Channel> channel,
+  SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> parts,
               const SessionOptions& options);
   ~SessionImpl() override;
 
@@ -64,12 +67,12 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   uint32_t max_key_bytes() const override { return geometry_.max_key_bytes; }
   uint64_t max_value_bytes() const override { return geometry_.max_value_bytes; }
 
-  // For MakeShmSession.
+  // For MakeSession.
   absl::Status FetchDirectory();
 
  private:
   // --- session_impl.cc
-  uint64_t Tick() const { return LoadWord(tick_); }
+  uint64_t Tick() { return ticks_.Now(); }
   // May this call go ahead? Everything but kOk is the call's outcome.
   Outcome Admit() {
     if (guard_->InChild()) return Outcome::kForked;
@@ -79,7 +82,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
     } else if (++same_tick_calls_ <= 16 || same_tick_calls_ % 64 == 0) {
       OnSameTick();
     }
-    return channel_->broken().ok() ? Outcome::kOk : Outcome::kUnavailable;
+    return channel_->broken().ok() || Reconnect() ? Outcome::kOk : Outcome::kUnavailable;
   }
   void OnNewTick();
   void OnSameTick();
@@ -98,15 +101,33 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void RenewMark();
   void Unpin() override;
 
+  // --- link.cc
+  void Adopt(std::unique_ptr<SessionParts> parts);
+  // In place of a broken connection; false if there is none to be had yet.
+  bool Reconnect();
+  void EndBroken();
+  absl::Status ReadRegion(uint64_t offset, std::span<std::byte> to);
+  void ReadServerTick();
+  void OnServerTick();
+  void WaitForChains();
+  void BreakIfOverdue();
+  bool IsLost(Operation& op, const ResolveMachine::Lost& lost);
+  void ResolveLost();
+  void StartResolve(Operation& op);
+  void SettleResolve(Operation& op, ResolveMachine& resolve);
+  bool BeginAgain(Operation& op);
+
   // --- driver.cc
   Operation& Blocking() { return operations_[0]; }
   // Sets up an operation on `key`; everything but kOk ends it at once.
   Outcome Prepare(Operation& op, Bytes key, const CallOptions& options);
   void EnsureScratch(Operation& op, uint32_t bytes);
+  uint32_t ScratchFor(uint32_t key_bytes) const;
   Location Hint(Operation& op);
   // A copying get of the operation's key in its machine, whatever was in there.
   GetMachine& RestartGet(Operation& op);
   void Start(Operation& op);
+  static void KeepFresh(Operation& op);
   void Resume(Operation& op);
   template <typename M>
   void Advance(Operation& op, M& machine);
@@ -120,6 +141,11 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool Wait(Operation& op);
   template <typename M>
   void Settle(Operation& op, M& machine);
+  template <typename M>
+  void SettleCall(Operation& op, M& machine);
+  static ResolveMachine::Lost LostOf(const Operation& op, const PutMachine& put);
+  static ResolveMachine::Lost LostOf(const Operation& op, const ModifyMachine& modify);
+  void Finish(Chain& chain);
   void SettleGet(Operation& op, GetMachine& get);
   void SettlePut(Operation& op, PutMachine& put);
   void SettleModify(Operation& op, ModifyMachine& modify);
@@ -127,13 +153,16 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void EndWith(Operation& op, Outcome outcome);
   Deadline DeadlineOf(Operation& op);
   // One round: hands finished chains to their operations, steps those whose wait is over.
-  void Pump();
+  // `wait`: leaves the core to others when there is nothing to do but to wait for chains.
+  void Pump(bool wait);
   void PumpWaiting();
   void RunBlocking(Operation& op);
+  void AwaitBlocking(Operation& op);
 
   // --- calls.cc
   bool InPlaceAdmitted(Bytes key);
   Key KeyOf(Bytes key) const;
+  GetResult GetOwned(Bytes key, PinnedValue* value, const CallOptions& options);
   GetResult BlockingGet(Bytes key, GetMode mode, std::span<std::byte> buffer, std::string* string,
                         const CallOptions& options);
   Outcome CheckWrite(uint64_t value_bytes, const std::optional<Milliseconds>& ttl) const;
@@ -194,17 +223,19 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
                   std::vector<ScanEntry>* entries);
   Outcome FetchRuns(size_t first, const ScanOptions& options, std::vector<ScanEntry>* entries);
 
-  ShmSessionParts parts_;
+  const SessionOrigin origin_;
+  const bool read_only_;
+  std::unique_ptr<SessionParts> link_;
   ForkGuard* const guard_;
-  const uint64_t* const tick_;
-  uint64_t* mark_ = nullptr;  // null in a read-only session
+  SystemClock clock_;
+  TickSource ticks_;
+  uint64_t* mark_ = nullptr;  // null in a read-only session, and where there is no mapping
   Geometry geometry_;
   DirectoryCopy directory_;
-  const std::unique_ptr<Channel> channel_;
-  const std::byte* const mapping_;  // of the channel; may be null
+  Channel* channel_;          // of the link
+  const std::byte* mapping_;  // of the channel; may be null
   LocationCache cache_;
   BlockPool pool_;
-  SystemClock clock_;
   Random random_;
   Env env_;
   const SessionOptions options_;
@@ -219,6 +250,16 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   uint32_t batch_left_ = 0;           // of the multi-key call under way
   uint32_t posted_ = 0;               // chains with the channel
   bool new_chains_ = false;           // posted since the last poll
+  std::vector<Chain*> returned_;      // while another was waited for
+  std::vector<Operation*> lost_;      // at stage kLost
+  uint32_t idle_waits_ = 0;           // for chains, since one came back
+
+  uint64_t losses_seen_ = 0;  // of the server's health, when the link was new
+  Backoff reconnect_backoff_;
+  int64_t reconnect_at_ = 0;
+  Chain tick_read_;
+  bool tick_read_posted_ = false;
+  int64_t tick_read_at_ = 0;
 
   uint64_t last_tick_ = 0;
   uint64_t same_tick_calls_ = 0;
@@ -231,5 +272,12 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
 };
 
 Outcome OutcomeOf(Result result);
+
+// In ticks: a location not seen to be current for so long is dropped.
+uint64_t MaxLocationAge(const Geometry& g);
+
+// Of chains that are no operation's.
+inline constexpr uint64_t kTickReadCookie = uint64_t{1} << 32;
+inline constexpr uint64_t kRegionReadCookie = kTickReadCookie + 1;
 
 }  // namespace dunlin

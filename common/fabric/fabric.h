@@ -45,6 +45,10 @@ class Channel {
   // how many; 0 means that none has finished yet. Never blocks.
   virtual uint32_t Poll(Chain** finished, uint32_t max) = 0;
 
+  // Blocks until Poll may have something to hand back, `nanos` have passed, or for no reason at
+  // all. Returns at once where chains are carried out in Poll.
+  virtual void WaitFor(int64_t nanos) = 0;
+
   // Where the region is mapped into this process, if it is: READs may then be loads. Else null.
   virtual const std::byte* mapping() const { return nullptr; }
 

@@ -16,12 +16,15 @@ std::string WrongSize(const char* what, uint64_t expected, uint64_t found) {
 std::string WhyNotAFrame(const LaneFrame& frame) {
   if (frame.reserved != 0) return "lane frame: reserved bits are set";
   if (frame.kind < static_cast<uint16_t>(LaneKind::kControlRequest) ||
-      frame.kind > static_cast<uint16_t>(LaneKind::kExpireReply)) {
+      frame.kind > static_cast<uint16_t>(kLastLaneKind)) {
     return "lane frame: unknown kind " + std::to_string(frame.kind);
   }
-  if (frame.bytes > kMaxLaneBody) {
+  const LaneKind kind = static_cast<LaneKind>(frame.kind);
+  const bool chain = kind == LaneKind::kChainRequest || kind == LaneKind::kChainReply;
+  const uint32_t most = chain ? kMaxChainBody : kMaxLaneBody;
+  if (frame.bytes > most) {
     return "lane frame: body of " + std::to_string(frame.bytes) + " bytes, at most " +
-           std::to_string(kMaxLaneBody);
+           std::to_string(most);
   }
   return "";
 }

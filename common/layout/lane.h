@@ -19,7 +19,10 @@ enum class LaneKind : uint16_t {
   kHeartbeat = 6,       // empty; answered with kHeartbeat
   kExpireRequest = 7,   // ExpireRequest: for sessions that can't write
   kExpireReply = 8,     // empty; the record is expired or was replaced before
+  kChainRequest = 9,    // ChainRequest, `count` ChainWork, the WRITEs' bytes
+  kChainReply = 10,     // ChainReply, then what was read
 };
+inline constexpr LaneKind kLastLaneKind = LaneKind::kChainReply;
 
 struct LaneFrame {
   uint32_t bytes;
@@ -29,6 +32,8 @@ struct LaneFrame {
 static_assert(sizeof(LaneFrame) == 8);
 
 inline constexpr uint32_t kMaxLaneBody = 1u << 20;
+// A chain may read or write so much beside its own description.
+inline constexpr uint32_t kMaxChainBody = (1u << 20) + 4096;
 inline constexpr uint32_t kMaxBlocksPerBatch = 1024;
 
 // Asks for one batch of blocks of one size class. For kRunClass, run_bytes says how long each must
@@ -76,12 +81,43 @@ struct ExpireRequest {
 };
 static_assert(sizeof(ExpireRequest) == 16);
 
+// A chain, or what is left of it from its first atomic on, for the server to execute in order.
+// Behind the works come the bytes of its WRITEs, in the order of the works, without gaps. The
+// server answers with one ChainReply, in the order of the requests; a part that continues is not
+// answered.
+struct ChainRequest {
+  uint32_t count;  // 1..kMaxWorks
+  uint32_t flags;  // kChainContinues or 0
+};
+static_assert(sizeof(ChainRequest) == 8);
+inline constexpr uint32_t kChainContinues = 1;
+
+struct ChainWork {
+  uint64_t remote;   // offset in the region
+  uint32_t verb;     // Verb (fabric/chain.h)
+  uint32_t length;   // bytes that it touches; 8 for the verbs on a word
+  uint64_t compare;  // kCompareSwap, else zero
+  uint64_t swap;     // kCompareSwap; the delta of kFetchAdd; else zero
+};
+static_assert(sizeof(ChainWork) == 32);
+
+// Then for each work in order: the bytes that a kRead read, the word that a verb on a word found
+// (8 bytes), nothing for a kWrite; without gaps.
+struct ChainReply {
+  uint32_t outcome;   // 0: all of it was executed; there is no other answer yet
+  uint32_t reserved;  // zero
+};
+static_assert(sizeof(ChainReply) == 8);
+
 static_assert(std::has_unique_object_representations_v<LaneFrame> &&
               std::has_unique_object_representations_v<BlocksRequest> &&
               std::has_unique_object_representations_v<BlocksReply> &&
               std::has_unique_object_representations_v<ReturnBlocks> &&
               std::has_unique_object_representations_v<ReturnedBlock> &&
-              std::has_unique_object_representations_v<ExpireRequest>);
+              std::has_unique_object_representations_v<ExpireRequest> &&
+              std::has_unique_object_representations_v<ChainRequest> &&
+              std::has_unique_object_representations_v<ChainWork> &&
+              std::has_unique_object_representations_v<ChainReply>);
 
 // Empty if a frame with this header may follow; otherwise why the connection must be closed.
 std::string WhyNotAFrame(const LaneFrame& frame);

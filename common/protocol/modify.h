@@ -53,6 +53,7 @@ class Modify {
   void SupplyBlock(const Block& block) { block_ = block; }
   void Fail(Result result) { failure_ = result; }
 
+  ModifyKind kind() const { return request_.kind; }
   Result result() const { return result_; }
   // After kOk: of the record written. After kVersionMismatch: the version found.
   uint64_t version() const { return version_; }

@@ -44,6 +44,7 @@ class Put {
   // No block is to be had: the next Step is done with this result.
   void Fail(Result result) { failure_ = result; }
 
+  Mode mode() const { return mode_; }
   Result result() const { return result_; }
   // After kOk: the version of the value put. It was absorbed if it never was in memory.
   uint64_t version() const { return version_; }

@@ -30,6 +30,24 @@ constexpr int64_t kReadyNanos = 60'000'000'000;
 
 }  // namespace
 
+TestFabric FabricUnderTest() {
+  const char* asked = std::getenv("TEST_FABRIC");
+  const std::string name = asked == nullptr ? "shm" : asked;
+  if (name == "shm") return {};
+  if (name == "tcp") return {"tcp", "127.0.0.1"};
+  const char* listed = std::getenv("RDMA_TEST_ADDRESSES");
+  std::istringstream addresses(listed == nullptr ? "" : listed);
+  for (std::string each; addresses >> each;) {
+    if (each.starts_with(name + "=")) return {"rdma", each.substr(name.size() + 1)};
+  }
+  return {"no " + name + " here", ""};
+}
+
+std::string ServerProcess::target() const {
+  if (options_.fabric.name == "shm") return "shm://" + socket_;
+  return options_.fabric.name + "://" + options_.fabric.address + ":" + port_;
+}
+
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const Options& options) {
   auto server = std::unique_ptr<ServerProcess>(new ServerProcess());
   server->options_ = options;
@@ -52,6 +70,10 @@ ServerProcess::~ServerProcess() {
 absl::Status ServerProcess::Launch() {
   std::vector<std::string> words = {options_.binary, "--socket", socket_, "--memory",
                                     options_.memory};
+  if (options_.fabric.name != "shm") {
+    words.push_back("--" + options_.fabric.name);
+    words.push_back(options_.fabric.address + ":" + port_);
+  }
   words.insert(words.end(), options_.more.begin(), options_.more.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -76,9 +98,11 @@ absl::Status ServerProcess::WaitReady() {
   int64_t give_up = clock.NowNanos() + kReadyNanos;
   absl::Status last;
   while (clock.NowNanos() < give_up) {
-    auto client = Client::Connect(target());
-    if (client.ok()) return absl::OkStatus();
-    last = client.status();
+    if (LearnPort()) {
+      auto client = Client::Connect(target());
+      if (client.ok()) return absl::OkStatus();
+      last = client.status();
+    }
     pollfd gone{process.get(), POLLIN, 0};
     if (poll(&gone, 1, 10) > 0) {
       Reap();
@@ -86,6 +110,21 @@ absl::Status ServerProcess::WaitReady() {
     }
   }
   return absl::DeadlineExceededError("the server is not ready: " + last.ToString() + "\n" + Log());
+}
+
+// The server was told to take any free port, and says in its log which.
+bool ServerProcess::LearnPort() {
+  if (port_ != "0" || options_.fabric.name == "shm") return true;
+  const std::string log = Log();
+  const std::string before =
+      "listening at " + options_.fabric.name + "://" + options_.fabric.address + ":";
+  const size_t at = log.find(before);
+  if (at == std::string::npos) return false;
+  const size_t from = at + before.size();
+  const size_t end = log.find_first_not_of("0123456789", from);
+  if (end == std::string::npos) return false;
+  port_ = log.substr(from, end - from);
+  return true;
 }
 
 std::string ServerProcess::Log() const {

@@ -17,6 +17,10 @@ struct ClientOptions {
   std::string name = {};                // shown in the server's status; empty: the program's name
   Milliseconds connect_deadline{1000};  // for Connect and OpenSession
   bool read_only = false;               // sessions can't write; shared memory is mapped read-only
+  // Within this time a server over a network that is gone is noticed, also by sessions that are
+  // idle: the client has a thread and a connection that look for it. 0: none; then a session
+  // notices when a call of its own fails.
+  Milliseconds server_timeout{1000};
 };
 
 struct SessionOptions {
@@ -36,6 +40,7 @@ struct ServerSession {
   uint64_t blocks_in_hand = 0;
   bool in_call = false;
   uint64_t in_call_ms = 0;
+  std::string peer;  // "shm", "tcp 10.0.0.1:50312" ...
 };
 
 struct ServerClassUse {
@@ -66,6 +71,8 @@ struct ServerStatus {
   uint64_t max_value_bytes = 0;
   uint32_t max_key_bytes = 0;
   uint64_t sessions_opened = 0, sessions_lost = 0, connections_refused = 0, returns_refused = 0;
+  std::string atomic_domain;           // who executes atomics: "cpu" or "nic"
+  std::vector<std::string> endpoints;  // where it listens besides its Unix socket
   std::vector<ServerClassUse> classes;
   std::vector<ServerSession> sessions;
 };
@@ -88,7 +95,13 @@ struct RegionLayout {
 // error); it makes a client of its own.
 class DUNLIN_EXPORT Client {
  public:
-  // `target` is "shm://" and the path of the server's Unix socket: "shm:///run/dunlin/dunlin.sock".
+  // `target` says where the server is, and over what it is to be reached:
+  //   shm:///run/dunlin/dunlin.sock   shared memory; the path of the server's Unix socket
+  //   tcp://host:7471                 TCP: the server executes the operations
+  //   rdma://host:7471                RDMA: InfiniBand, RoCEv2 or iWARP
+  // or several of them, separated by commas: the first that answers is taken, target() tells which,
+  // and passed_over() why not one before it. That choice is kept: a session that loses its
+  // connection looks for the same target again.
   // Errors: InvalidArgument (target), Unavailable (nobody listens there), DeadlineExceeded,
   // FailedPrecondition (another layout version, a foreign or damaged region: the message says what
   // was expected and what was found), PermissionDenied (the socket's or the region's mode),
@@ -111,6 +124,11 @@ class DUNLIN_EXPORT Client {
   virtual absl::StatusOr<ServerStatus> Status(bool count_index = false) = 0;
 
   virtual RegionLayout Layout() const = 0;
+
+  // Of those given to Connect, the one in use.
+  virtual const std::string& target() const = 0;
+  // Those before it, each with the reason why it was not taken.
+  virtual const std::vector<std::string>& passed_over() const = 0;
 };
 
 }  // namespace dunlin

@@ -296,6 +296,7 @@ typedef struct dunlin_statistics {
   uint64_t hits, misses, failures;
   uint64_t round_trips, chains, verbs, reads, writes, atomics;
   uint64_t retries, absorbed, cache_hits, cache_misses, lane_messages;
+  uint64_t reconnects, resolved;
 } dunlin_statistics;
 
 /* Fills in statistics->size bytes; set that first. */

@@ -78,6 +78,8 @@ struct Stats {
   uint64_t absorbed = 0;  // puts that took place just before another one
   uint64_t cache_hits = 0, cache_misses = 0;
   uint64_t lane_messages = 0;  // requests to the server (blocks, returns)
+  uint64_t reconnects = 0;     // connections made after the first was lost
+  uint64_t resolved = 0;       // writes whose fate was looked for after their connection was lost
 };
 
 }  // namespace dunlin

@@ -45,6 +45,7 @@ std::vector<Report> Sessions(const ServerStatus& status) {
     row.Add("id", session.id, Unit::kNone);
     row.Add("pid", session.pid, Unit::kNone);
     row.Add("name", session.name);
+    row.Add("peer", session.peer);
     row.Add("read_only", session.read_only);
     row.Add("age_ms", session.age_ms, Unit::kMillis);
     row.Add("blocks_in_hand", session.blocks_in_hand);

@@ -24,15 +24,13 @@ class ShmChannel final : public Channel {
 
   void Post(Chain* chain) override;
   uint32_t Poll(Chain** finished, uint32_t max) override;
+  void WaitFor(int64_t) override {}
   const std::byte* mapping() const override { return base_; }
   uint32_t depth() const override { return kDepth; }
   const absl::Status& broken() const override { return broken_; }
   void Break(absl::Status why) override { broken_.Update(std::move(why)); }
 
  private:
-  bool Allowed(const Chain& chain) const;
-  void Execute(Chain& chain) const;
-
   std::byte* const base_;
   const uint64_t bytes_;
   const bool read_only_;

@@ -45,6 +45,13 @@ void CheckPlaces(const dunlin::MappedRegion& region, const dunlin::DirectoryCopy
   }
 }
 
+dunlin::DirectoryCopy::ReadRegion Reader(const dunlin::MappedRegion& region) {
+  return [&region](uint64_t offset, std::span<std::byte> to) {
+    region.ReadWords(offset, to);
+    return absl::OkStatus();
+  };
+}
+
 }  // namespace
 
 // The first byte says whether to put the checksum right, so that what lies behind that check is
@@ -68,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto region = dunlin::MappedRegion::Map(file, true, superblock.incarnation, *guard);
   if (!region.ok()) return 0;
   dunlin::DirectoryCopy directory;
-  if (directory.Refresh((*region)->base(), (*region)->constants()).ok()) {
+  if (directory.Refresh(Reader(**region), (*region)->constants()).ok()) {
     CheckPlaces(**region, directory);
   }
   return 0;

@@ -52,10 +52,10 @@ TEST(COptionsTest, ASizeThatCannotBeIsRefused) {
 TEST(CConnectTest, RefusalsAreInWordsAndLeaveNull) {
   dunlin_error error;
   auto* client = reinterpret_cast<dunlin_client*>(1);
-  EXPECT_EQ(dunlin_connect("tcp://x", nullptr, &client, &error), DUNLIN_CODE_INVALID_ARGUMENT);
+  EXPECT_EQ(dunlin_connect("http://x", nullptr, &client, &error), DUNLIN_CODE_INVALID_ARGUMENT);
   EXPECT_EQ(client, nullptr);
   EXPECT_EQ(error.code, DUNLIN_CODE_INVALID_ARGUMENT);
-  EXPECT_THAT(error.message, HasSubstr("found 'tcp://x'"));
+  EXPECT_THAT(error.message, HasSubstr("found 'http://x'"));
   EXPECT_EQ(dunlin_connect(nullptr, nullptr, &client, &error), DUNLIN_CODE_INVALID_ARGUMENT);
   EXPECT_EQ(dunlin_connect("shm:///x", nullptr, nullptr, nullptr), DUNLIN_CODE_INVALID_ARGUMENT);
   EXPECT_EQ(dunlin_connect("shm:///nowhere", nullptr, &client, nullptr), DUNLIN_CODE_UNAVAILABLE);

@@ -80,10 +80,11 @@ TEST_F(CReportTest, StatisticsAsFarAsThereIsRoom) {
   uint64_t next = 1;
   Stats& s = fake_->counters;
   for (uint64_t* counter :
-       {&s.gets,    &s.puts,     &s.removes,    &s.compare_and_sets, &s.adds,
-        &s.touches, &s.hits,     &s.misses,     &s.failures,         &s.round_trips,
-        &s.chains,  &s.verbs,    &s.reads,      &s.writes,           &s.atomics,
-        &s.retries, &s.absorbed, &s.cache_hits, &s.cache_misses,     &s.lane_messages}) {
+       {&s.gets,       &s.puts,     &s.removes,    &s.compare_and_sets, &s.adds,
+        &s.touches,    &s.hits,     &s.misses,     &s.failures,         &s.round_trips,
+        &s.chains,     &s.verbs,    &s.reads,      &s.writes,           &s.atomics,
+        &s.retries,    &s.absorbed, &s.cache_hits, &s.cache_misses,     &s.lane_messages,
+        &s.reconnects, &s.resolved}) {
     *counter = next++;
   }
   dunlin_statistics got = {};

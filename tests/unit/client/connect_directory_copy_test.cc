@@ -22,6 +22,12 @@ class DirectoryCopyTest : public ::testing::Test {
   DirectoryCopyTest() : words_(superblock_.region_bytes / 8) {
     std::memcpy(base(), &superblock_, sizeof superblock_);
   }
+  DirectoryCopy::ReadRegion Reader() {
+    return [this](uint64_t offset, std::span<std::byte> to) {
+      std::memcpy(to.data(), base() + offset, to.size());
+      return absl::OkStatus();
+    };
+  }
   std::byte* base() { return reinterpret_cast<std::byte*>(words_.data()); }
   uint64_t SubtableAt(uint32_t i, uint32_t depth) const {
     return DirectoryEntry::Make(superblock_.index_offset + i * kTestPage, depth).raw();
@@ -34,7 +40,7 @@ class DirectoryCopyTest : public ::testing::Test {
   }
   void SetRoot(uint64_t raw) { StoreWord(base() + offsetof(Superblock, directory_root), raw); }
   void ExpectCorrupt(const std::string& found) {
-    const absl::Status status = copy_.Refresh(base(), superblock_);
+    const absl::Status status = copy_.Refresh(Reader(), superblock_);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << found;
     EXPECT_THAT(status.ToString(), HasSubstr(found));
   }
@@ -51,13 +57,13 @@ class DirectoryCopyTest : public ::testing::Test {
 TEST_F(DirectoryCopyTest, FetchesWhatIsPublished) {
   EXPECT_FALSE(copy_.loaded());
   Publish(0, 1, {SubtableAt(0, 0)});
-  ASSERT_TRUE(copy_.Refresh(base(), superblock_).ok());
+  ASSERT_TRUE(copy_.Refresh(Reader(), superblock_).ok());
   EXPECT_TRUE(copy_.loaded());
   EXPECT_EQ(copy_.view().epoch, 1u);
   EXPECT_THAT(Entries(), ElementsAre(SubtableAt(0, 0)));
 
   Publish(2, 2, {SubtableAt(0, 1), SubtableAt(0, 1), SubtableAt(1, 2), SubtableAt(3, 2)});
-  ASSERT_TRUE(copy_.Refresh(base(), superblock_).ok());
+  ASSERT_TRUE(copy_.Refresh(Reader(), superblock_).ok());
   EXPECT_EQ(copy_.view().depth, 2u);
   EXPECT_EQ(copy_.view().epoch, 2u);
   EXPECT_EQ(copy_.root_word(), LoadWord(base() + offsetof(Superblock, directory_root)));
@@ -82,7 +88,7 @@ TEST_F(DirectoryCopyTest, ARootOutsideItsAreaIsRefused) {
 
 TEST_F(DirectoryCopyTest, AnEntryOutsideTheIndexIsRefusedAndTheCopyStays) {
   Publish(0, 1, {SubtableAt(0, 0)});
-  ASSERT_TRUE(copy_.Refresh(base(), superblock_).ok());
+  ASSERT_TRUE(copy_.Refresh(Reader(), superblock_).ok());
   Publish(1, 2, {SubtableAt(0, 1), 0});
   ExpectCorrupt("entry 1: subtable");
   Publish(1, 2, {SubtableAt(0, 1), SubtableAt(4, 1)});
@@ -126,7 +132,7 @@ TEST_F(DirectoryCopyTest, NeverMixesTwoDirectories) {
   int mixed = 0;
   int failed = 0;
   while (!done) {
-    const absl::Status status = copy_.Refresh(base(), superblock_);
+    const absl::Status status = copy_.Refresh(Reader(), superblock_);
     ++attempts;
     if (!status.ok()) {
       failed += status.code() == absl::StatusCode::kAborted ? 0 : 1;

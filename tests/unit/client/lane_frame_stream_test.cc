@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "client/lane/frame_stream.h"
+#include "common/fabric/frame_stream.h"
 #include "tests/unit/client/lane_peer_testing.h"
 
 namespace dunlin {

@@ -34,6 +34,7 @@ class FakeServer {
   absl::Status status;  // of Ping, Status and Scan
   ServerStatus server_status;
   RegionLayout layout;
+  std::string target = "shm:///fake";
 };
 
 class FakeSession final : public Session {
@@ -205,9 +206,12 @@ class FakeClient final : public Client {
     return status;
   }
   RegionLayout Layout() const override { return server_.layout; }
+  const std::string& target() const override { return server_.target; }
+  const std::vector<std::string>& passed_over() const override { return passed_over_; }
 
  private:
   FakeServer& server_;
+  const std::vector<std::string> passed_over_;
 };
 
 // Everything that a command needs, over a FakeServer.

@@ -24,7 +24,7 @@ TEST(Server, StatusAsksForACountAndShowsMemoryIndexAndSessions) {
   status.heap_used_bytes = 1 << 28;
   status.items = 800;
   status.index_slots = 1000;
-  status.sessions.push_back({3, 4711, "app", false, 61'000, 12, true, 5});
+  status.sessions.push_back({3, 4711, "app", false, 61'000, 12, true, 5, "shm"});
   EXPECT_EQ(RunStatus(harness.context), ExitCode::kOk);
   const std::string& text = harness.out.bytes();
   EXPECT_THAT(text, HasSubstr("state            serving\n"));

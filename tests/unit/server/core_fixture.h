@@ -36,8 +36,13 @@ class CoreFixture : public testing::Test {
     std::memset(base_.get(), 0, plan_.region_bytes);
     FormatRegion(base_.get(), plan_);
     core_.emplace(base_.get(), plan_,
-                  ServerCore::Config{
-                      .release = "1.2.3", .pid = 77, .numa = "any node", .first_version = 1000});
+                  ServerCore::Config{.release = "1.2.3",
+                                     .pid = 77,
+                                     .numa = "any node",
+                                     .first_version = 1000,
+                                     .no_shm_because = "",
+                                     .endpoints = {}});
+    atomics_.emplace(base_.get());
     core_->SetTick(1000);
     core_->SetState(ServerState::kServing);
   }
@@ -85,6 +90,7 @@ class CoreFixture : public testing::Test {
   Superblock plan_{};
   std::unique_ptr<std::byte, Free> base_;
   std::optional<ServerCore> core_;
+  std::optional<CpuAtomics> atomics_;
 };
 
 }  // namespace dunlin

@@ -9,7 +9,7 @@ namespace {
 using IndexWalkTest = CoreFixture;
 
 TEST_F(IndexWalkTest, AnEmptyIndex) {
-  IndexWalk walk(RegionView(base_.get(), plan_));
+  IndexWalk walk(RegionView(base_.get(), plan_), &*atomics_);
   EXPECT_FALSE(walk.Step(1));
   EXPECT_TRUE(walk.Step(1u << 30));
   EXPECT_EQ(walk.counts().items, 0u);
@@ -24,7 +24,7 @@ TEST_F(IndexWalkTest, FindsABlockInAnySlotWhateverItsFingerprintAndFrozenBit) {
       BlockRef block(4096 + 104 * slot, ClassFor(104), 3000);
       BlockRef other(4096 + 104 * 500, ClassFor(104), 3000);
       Link(Slot(bucket, slot), block.word().WithFingerprint(1000).Frozen().raw());
-      IndexWalk walk(RegionView(base_.get(), plan_));
+      IndexWalk walk(RegionView(base_.get(), plan_), &*atomics_);
       walk.AddBlock(block);
       walk.AddBlock(other);
       while (!walk.Step(7)) {
@@ -40,7 +40,7 @@ TEST_F(IndexWalkTest, ASlotOfAnotherGenerationOrClassIsNoLink) {
   BlockRef block(4096, ClassFor(104), 5);
   Link(Slot(0, 0), BlockRef(4096, ClassFor(104), 6).word().raw());
   Link(Slot(0, 1), BlockRef(4096, ClassFor(2048), 5).word().raw());
-  IndexWalk walk(RegionView(base_.get(), plan_));
+  IndexWalk walk(RegionView(base_.get(), plan_), &*atomics_);
   walk.AddBlock(block);
   EXPECT_TRUE(walk.Step(1u << 30));
   EXPECT_EQ(walk.Unlinked().size(), 1u);
@@ -52,7 +52,7 @@ TEST_F(IndexWalkTest, ReleasesTheLocksOfTheFencedAndCountsTheOthers) {
   uint64_t free = LoadWord(first);
   StoreWord(first, BucketHeader(free).HeldBy(11, 3).raw());
   StoreWord(second, BucketHeader(free).HeldBy(12, 3).raw());
-  IndexWalk walk(RegionView(base_.get(), plan_));
+  IndexWalk walk(RegionView(base_.get(), plan_), &*atomics_);
   walk.AddFenced(11);
   EXPECT_TRUE(walk.Step(1u << 30));
   EXPECT_EQ(LoadWord(first), free);

@@ -71,7 +71,9 @@ TEST(LaneParser, GarbageBreaksTheStreamForGood) {
 }
 
 TEST(LaneParser, OversizedAndUnknownFramesAreBrokenBeforeTheirBodyComes) {
-  for (const auto& bytes : {Frame(1, kMaxLaneBody + 1), Frame(0, 0), Frame(9, 0), Frame(6, 0, 1)}) {
+  for (const auto& bytes :
+       {Frame(1, kMaxLaneBody + 1), Frame(0, 0), Frame(static_cast<uint16_t>(kLastLaneKind) + 1, 0),
+        Frame(9, kMaxChainBody + 1), Frame(6, 0, 1)}) {
     LaneParser parser;
     LaneParser::Frame frame;
     parser.Append({bytes.data(), sizeof(LaneFrame)});

@@ -1,4 +1,4 @@
-#include "client/lane/frame_stream.h"
+#include "common/fabric/frame_stream.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -40,7 +40,8 @@ void TakeDescriptors(msghdr& message, UniqueFd* descriptor) {
 void FrameStream::Queue(LaneKind kind, std::span<const std::byte> fixed,
                         std::span<const std::byte> array) {
   const size_t body = fixed.size() + array.size();
-  DUNLIN_CHECK_LE(body, size_t{kMaxLaneBody});
+  const bool chain = kind == LaneKind::kChainRequest;
+  DUNLIN_CHECK_LE(body, size_t{chain ? kMaxChainBody : kMaxLaneBody});
   if (sent_ != 0) {
     out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent_));
     sent_ = 0;
@@ -78,7 +79,10 @@ absl::Status FrameStream::SendNow() {
 absl::Status FrameStream::SendUntil(size_t leave_unsent, Deadline deadline) {
   DUNLIN_RETURN_IF_ERROR(SendNow());
   while (unsent() > leave_unsent) {
-    DUNLIN_RETURN_IF_ERROR(WaitFor(POLLOUT, deadline));
+    // A server whose replies nobody takes stops taking requests.
+    const bool replies = take_chain_reply_ != nullptr;
+    if (replies) DUNLIN_RETURN_IF_ERROR(ReceiveChainReplies());
+    DUNLIN_RETURN_IF_ERROR(Await(replies ? POLLOUT | POLLIN : POLLOUT, deadline));
     DUNLIN_RETURN_IF_ERROR(SendNow());
   }
   return absl::OkStatus();
@@ -86,43 +90,73 @@ absl::Status FrameStream::SendUntil(size_t leave_unsent, Deadline deadline) {
 
 absl::StatusOr<FrameStream::Frame> FrameStream::Receive(Deadline deadline, UniqueFd* descriptor) {
   DUNLIN_RETURN_IF_ERROR(broken_);
-  received_ = 0;
-  if (in_.size() < kReadAtOnce) in_.resize(kReadAtOnce);
   for (;;) {
+    DUNLIN_ASSIGN_OR_RETURN(const bool whole, TakeChainReplies());
+    if (whole) break;
     DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(descriptor));
-    if (!any) {
-      if (absl::Status waited = WaitFor(POLLIN, deadline); !waited.ok()) return Break(waited);
-      continue;
-    }
-    DUNLIN_ASSIGN_OR_RETURN(const size_t needed, BytesNeeded());
-    if (received_ == needed && needed >= sizeof(LaneFrame)) break;
-    if (received_ > needed) {
-      return Break(absl::FailedPreconditionError(
-          "the server sent more than was asked for: it does not speak this lane protocol"));
-    }
-    if (in_.size() < needed) in_.resize(needed);
+    if (any) continue;
+    if (absl::Status waited = Await(POLLIN, deadline); !waited.ok()) return Break(waited);
   }
-  LaneFrame frame;
-  std::memcpy(&frame, in_.data(), sizeof frame);
-  return Frame{static_cast<LaneKind>(frame.kind),
-               std::span(in_).subspan(sizeof frame, frame.bytes)};
+  const size_t whole = sizeof next_ + next_.bytes;
+  if (take_chain_reply_ == nullptr && received() > whole) {
+    return Break(absl::FailedPreconditionError(
+        "the server sent more than was asked for: it does not speak this lane protocol"));
+  }
+  const std::byte* body = in_.data() + begin_ + sizeof next_;
+  begin_ += whole;
+  return Frame{static_cast<LaneKind>(next_.kind), std::span(body, next_.bytes)};
 }
 
-absl::StatusOr<size_t> FrameStream::BytesNeeded() {
-  // A header that is not complete yet needs at least one byte more.
-  if (received_ < sizeof(LaneFrame)) return sizeof(LaneFrame);
-  LaneFrame frame;
-  std::memcpy(&frame, in_.data(), sizeof frame);
-  if (const std::string why = WhyNotAFrame(frame); !why.empty()) {
+absl::Status FrameStream::ReceiveChainReplies() {
+  DUNLIN_RETURN_IF_ERROR(broken_);
+  for (;;) {
+    DUNLIN_ASSIGN_OR_RETURN(const bool other, TakeChainReplies());
+    if (other) return BreakAsUnasked();
+    DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(nullptr));
+    if (!any) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<bool> FrameStream::TakeChainReplies() {
+  for (;;) {
+    DUNLIN_ASSIGN_OR_RETURN(const bool whole, ParseNext());
+    if (!whole) return false;
+    const bool chain_reply = static_cast<LaneKind>(next_.kind) == LaneKind::kChainReply;
+    if (!chain_reply || take_chain_reply_ == nullptr) return true;
+    const std::byte* body = in_.data() + begin_ + sizeof next_;
+    begin_ += sizeof next_ + next_.bytes;
+    if (absl::Status taken = take_chain_reply_({body, next_.bytes}); !taken.ok()) {
+      return Break(std::move(taken));
+    }
+  }
+}
+
+absl::StatusOr<bool> FrameStream::ParseNext() {
+  if (received() < sizeof next_) return false;
+  std::memcpy(&next_, in_.data() + begin_, sizeof next_);
+  if (const std::string why = WhyNotAFrame(next_); !why.empty()) {
     return Break(MakeStatus(absl::StatusCode::kFailedPrecondition,
                             "what the server sent is not the lane protocol: " + why));
   }
-  return sizeof frame + size_t{frame.bytes};
+  const size_t whole = sizeof next_ + size_t{next_.bytes};
+  if (received() >= whole) return true;
+  MakeRoom(whole);
+  return false;
+}
+
+void FrameStream::MakeRoom(size_t bytes) {
+  if (in_.size() - begin_ >= bytes) return;
+  std::memmove(in_.data(), in_.data() + begin_, received());
+  end_ -= begin_;
+  begin_ = 0;
+  if (in_.size() < bytes) in_.resize(bytes);
 }
 
 absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor) {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (in_.size() - end_ < kReadAtOnce / 2) MakeRoom(received() + kReadAtOnce);
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
-  iovec room{in_.data() + received_, in_.size() - received_};
+  iovec room{in_.data() + end_, in_.size() - end_};
   for (;;) {
     msghdr message{};
     message.msg_iov = &room;
@@ -132,7 +166,7 @@ absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor) {
     const ssize_t n = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n > 0) {
       TakeDescriptors(message, descriptor);
-      received_ += static_cast<size_t>(n);
+      end_ += static_cast<size_t>(n);
       return true;
     }
     if (n == 0 || errno == ECONNRESET) return BreakAsClosed();
@@ -142,13 +176,11 @@ absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor) {
 }
 
 absl::Status FrameStream::CheckQuiet() {
+  if (take_chain_reply_ != nullptr) return ReceiveChainReplies();
   std::byte byte;
   while (broken_.ok()) {
     const ssize_t n = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n > 0) {
-      return Break(absl::FailedPreconditionError(
-          "the server sent what nobody asked for: it does not speak this lane protocol"));
-    }
+    if (n > 0) return BreakAsUnasked();
     if (n == 0 || errno == ECONNRESET) return BreakAsClosed();
     if (errno == EAGAIN || errno == EWOULDBLOCK) return absl::OkStatus();
     if (errno != EINTR) return BreakByErrno("receiving", errno);
@@ -156,11 +188,19 @@ absl::Status FrameStream::CheckQuiet() {
   return broken_;
 }
 
-absl::Status FrameStream::WaitFor(short events, Deadline deadline) {
+void FrameStream::WaitFor(int64_t nanos) {
+  pollfd waited{socket_.get(), static_cast<short>(unsent() != 0 ? POLLIN | POLLOUT : POLLIN), 0};
+  const timespec timeout{static_cast<time_t>(nanos / 1'000'000'000),
+                         static_cast<long>(nanos % 1'000'000'000)};
+  // Whatever ends the wait, the next receive or send finds out.
+  (void)::ppoll(&waited, 1, &timeout, nullptr);
+}
+
+absl::Status FrameStream::Await(short events, Deadline deadline) {
   for (;;) {
     const int64_t left = deadline.NanosLeft();
     if (left == 0) {
-      return absl::DeadlineExceededError((events & POLLIN) != 0
+      return absl::DeadlineExceededError((events & POLLOUT) == 0
                                              ? "the server did not answer in time"
                                              : "the server did not take the message in time");
     }
@@ -183,6 +223,11 @@ absl::Status FrameStream::BreakByErrno(std::string_view doing, int error) {
   return Break(
       MakeStatus(absl::StatusCode::kUnavailable,
                  std::string(doing) + " on the connection to the server: " + ErrnoText(error)));
+}
+
+absl::Status FrameStream::BreakAsUnasked() {
+  return Break(absl::FailedPreconditionError(
+      "the server sent what nobody asked for: it does not speak this lane protocol"));
 }
 
 absl::Status FrameStream::BreakAsClosed() {

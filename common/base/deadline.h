@@ -8,7 +8,7 @@
 
 namespace dunlin {
 
-// The moment at which a call over the lane gives up. In the system's time and no other: what waits
+// The moment at which a call that waits gives up. In the system's time and no other: what waits
 // is a socket in the kernel.
 class Deadline {
  public:
