@@ -45,7 +45,7 @@ absl::Status Serve(const dunlin::ServerOptions& options, bool max_value_is_defau
   DUNLIN_ASSIGN_OR_RETURN(auto listener, dunlin::Listener::Bind(options));
   DUNLIN_ASSIGN_OR_RETURN(auto region,
                           dunlin::Region::Create(options, max_value_is_default, logger));
-  DUNLIN_ASSIGN_OR_RETURN(auto network, dunlin::OpenNetwork(options, *region, logger));
+  DUNLIN_ASSIGN_OR_RETURN(auto network, dunlin::OpenNetwork(options, *region, &clock, logger));
   dunlin::Server server(options, std::move(listener), std::move(region), std::move(network), &clock,
                         &logger, DUNLIN_RELEASE);
   return server.Run();

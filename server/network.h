@@ -10,8 +10,9 @@ namespace dunlin {
 
 // Opens what the options ask the server to listen on besides its Unix socket, and settles who
 // executes the atomics of its clients; the log says which and why. Errors name the option and the
-// remedy. REQUIRES: CheckOptions is OK.
+// remedy. `clock`, the region and the logger are borrowed for as long as the network lives.
+// REQUIRES: CheckOptions is OK.
 absl::StatusOr<Server::Network> OpenNetwork(const ServerOptions& options, const Region& region,
-                                            Logger& logger);
+                                            const Clock* clock, Logger& logger);
 
 }  // namespace dunlin

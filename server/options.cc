@@ -25,6 +25,15 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
   set.AddString("tcp", &o.tcp,
                 "host:port to listen at for clients on other machines, whose operations this "
                 "server then executes. Empty: none. Whoever can connect is a client");
+  set.AddString("rdma", &o.rdma,
+                "host:port to listen at for clients over RDMA (InfiniBand, RoCEv2, iWARP), which "
+                "read and write the memory by themselves. Empty: none");
+  set.AddEnum(
+      "atomics", &o.atomics, {"auto", "nic", "cpu"},
+      "who executes the compare-and-swaps of clients: their words must have one agent. "
+      "auto: the RDMA adapter if all clients come through one that can, else this processor");
+  set.AddEnum("shm-sessions", &o.shm_sessions, {"auto", "always", "never"},
+              "sessions on shared memory. auto: unless the RDMA adapter executes the atomics");
   set.AddDuration("peer-timeout", &o.peer_timeout,
                   "a client on another machine that was not heard of for so long is gone",
                   {.min = 1'000'000'000, .max = 600'000'000'000});
@@ -81,6 +90,13 @@ absl::StatusOr<uint32_t> ParseMode(std::string_view mode) {
   return value;
 }
 
+absl::Status CheckAddress(const std::string& name, const std::string& address) {
+  if (address.empty()) return absl::OkStatus();
+  absl::Status why = ParseHostPort(address).status();
+  if (why.ok()) return why;
+  return absl::InvalidArgumentError(name + ": " + std::string(FromAbsl(why.message())));
+}
+
 absl::Status CheckOptions(const ServerOptions& o) {
   DUNLIN_RETURN_IF_ERROR(ParseMode(o.socket_mode));
   constexpr size_t kMostPath = sizeof(sockaddr_un::sun_path) - 1;
@@ -101,10 +117,11 @@ absl::Status CheckOptions(const ServerOptions& o) {
     return absl::InvalidArgumentError("grace: expected whole milliseconds, found " +
                                       FormatDuration(o.grace));
   }
-  if (!o.tcp.empty()) {
-    if (absl::Status why = ParseHostPort(o.tcp).status(); !why.ok()) {
-      return absl::InvalidArgumentError("tcp: " + std::string(FromAbsl(why.message())));
-    }
+  DUNLIN_RETURN_IF_ERROR(CheckAddress("tcp", o.tcp));
+  DUNLIN_RETURN_IF_ERROR(CheckAddress("rdma", o.rdma));
+  if (o.rdma.empty() && static_cast<Atomics>(o.atomics) == Atomics::kNic) {
+    return absl::InvalidArgumentError(
+        "atomics: 'nic' needs an adapter: set rdma to the address to listen at");
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,11 @@
 
 namespace dunlin {
 
+// Who executes the atomics of clients; kAuto: the RDMA adapter where that is safe.
+enum class Atomics : size_t { kAuto = 0, kNic = 1, kCpu = 2 };
+// Sessions on shared memory; kAuto: unless an RDMA adapter executes the atomics.
+enum class ShmSessions : size_t { kAuto = 0, kAlways = 1, kNever = 2 };
+
 enum class HugePages : size_t { kAuto = 0, kAlways = 1, kNever = 2 };
 
 // What the server is told. Durations are in nanoseconds, as OptionSet reads them.
@@ -17,7 +22,10 @@ struct ServerOptions {
   std::string socket;
   std::string socket_owner;  // "user", "user:group" or ":group"; empty: as created
   std::string socket_mode = "0660";
-  std::string tcp;  // "host:port"; empty: no sessions over TCP
+  std::string tcp;          // "host:port"; empty: no sessions over TCP
+  std::string rdma;         // the same, over RDMA
+  size_t atomics = 0;       // Atomics
+  size_t shm_sessions = 0;  // ShmSessions
   int64_t peer_timeout = 10'000'000'000;
   uint64_t memory = uint64_t{1} << 30;
   int64_t records = 0;  // 0: as many as `memory` holds at 128 bytes each

@@ -47,6 +47,9 @@ std::unique_ptr<Opener> MakeShmOpener(std::string socket_path, std::shared_ptr<F
 std::unique_ptr<Opener> MakeTcpOpener(HostPort address, std::chrono::milliseconds silence,
                                       std::shared_ptr<ForkGuard> guard);
 
+// Over RDMA.
+std::unique_ptr<Opener> MakeRdmaOpener(HostPort address, std::shared_ptr<ForkGuard> guard);
+
 // Over any network, by what makes a connection.
 using Dial = std::function<absl::StatusOr<std::unique_ptr<RemoteConnection>>(Deadline)>;
 std::unique_ptr<Opener> MakeRemoteOpener(Dial dial, std::shared_ptr<ForkGuard> guard);

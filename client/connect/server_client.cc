@@ -5,6 +5,7 @@
 
 #include "client/connect/server_status.h"
 #include "client/session/make_session.h"
+#include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/layout/directory.h"
 #include "common/layout/word.h"
@@ -43,19 +44,22 @@ std::shared_ptr<Opener> ServerClient::OpenerOf(const Target& target) const {
     case Target::Fabric::kTcp:
       return MakeTcpOpener(target.address, options_.server_timeout, guard_);
     case Target::Fabric::kRdma:
-      break;
+      return MakeRdmaOpener(target.address, guard_);
   }
   return nullptr;
 }
 
 absl::Status ServerClient::ConnectTo(const Target& target) {
   opener_ = OpenerOf(target);
-  if (opener_ == nullptr) {
-    return absl::UnimplementedError("this build knows no fabric for " + target.text);
+  DUNLIN_CHECK(opener_ != nullptr);
+  target_ = target.text;
+  if (!options_.sessions) {
+    MutexLock lock(admin_mutex_);
+    DUNLIN_ASSIGN_OR_RETURN(admin_lane_, opener_->OpenLane(ConnectDeadline()));
+    return admin_lane_->Ping(ConnectDeadline()).status();
   }
   DUNLIN_ASSIGN_OR_RETURN(std::unique_ptr<SessionParts> parts,
                           opener_->OpenSession(Request(), ConnectDeadline()));
-  target_ = target.text;
   MutexLock lock(mutex_);
   constants_ = parts->constants;
   region_ = parts->region;

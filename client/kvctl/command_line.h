@@ -12,6 +12,7 @@
 #include "client/kvctl/commands/scan.h"
 #include "client/kvctl/commands/workload.h"
 #include "client/kvctl/context.h"
+#include "client/kvctl/doctor/doctor.h"
 
 namespace dunlin::kvctl {
 
@@ -31,7 +32,8 @@ struct Invocation {
   OutputFormat output = OutputFormat::kTable;
   std::variant<TextArguments, PingArguments, StatusArguments, StatsArguments, LayoutArguments,
                GetArguments, PutArguments, DelArguments, CasArguments, IncrArguments,
-               TouchArguments, ScanArguments, ImportArguments, ExportArguments, WorkloadArguments>
+               TouchArguments, ScanArguments, ImportArguments, ExportArguments, WorkloadArguments,
+               DoctorArguments>
       command;
 };
 

@@ -90,6 +90,7 @@ class Parser {
   void AddImport();
   void AddExport();
   void AddWorkload();
+  void AddDoctor();
   void AddCompletion();
   void AddKey(CLI::App* command);
   void AddValue(CLI::App* command);
@@ -115,6 +116,7 @@ class Parser {
     std::string key, encoding = "text", value, file, ttl, version, by = "1", initial;
     std::string prefix, cursor = "0", limit = "100", batch = "256";
     std::string keys = "100000", size = "100", reads = "95", time = "5s";
+    std::string to, root = "/", over;
     std::string path = "-", format = "json", progress = "auto", keys_from, shell;
     bool raw = false, if_absent = false, if_present = false, values = false;
     bool verify = false, unsorted = false;
@@ -144,6 +146,7 @@ Parser::Parser(const std::string& default_server) {
   AddImport();
   AddExport();
   AddWorkload();
+  AddDoctor();
   AddCompletion();
 }
 
@@ -375,6 +378,30 @@ void Parser::AddWorkload() {
   workload->add_option("--time", text_.time, "How long, as in 5s")->capture_default_str();
   AddChoice(workload, "--progress", &text_.progress, kProgress,
             "On standard error: a bar on a terminal, else (always) a line every 5 s");
+}
+
+void Parser::AddDoctor() {
+  CLI::App* doctor = AddCommand("doctor", "Look for what makes RDMA fail on this host", [this] {
+    DoctorArguments arguments;
+    arguments.to = text_.to;
+    arguments.root = text_.root;
+    arguments.timeout = invocation_.timeout;
+    if (!text_.over.empty()) {
+      DUNLIN_RETURN_IF_ERROR(ParseMilliseconds("--over", text_.over, &arguments.over));
+    }
+    invocation_.command = std::move(arguments);
+    return absl::OkStatus();
+  });
+  doctor->add_option("--to", text_.to,
+                     "Also measure the path to this server: shm://PATH, tcp://HOST:PORT or "
+                     "rdma://HOST:PORT. Puts keys of its own and removes them");
+  doctor->add_option("--over", text_.over,
+                     "Look twice, so far apart, as in 10s, and tell which counters rise");
+  doctor
+      ->add_option("--root", text_.root,
+                   "Read the files below this folder, as of a copy of another host's /sys and "
+                   "/proc; what takes system calls is then not shown")
+      ->capture_default_str();
 }
 
 void Parser::AddCompletion() {

@@ -1,9 +1,11 @@
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -12,6 +14,8 @@
 
 #include "client/kvctl/command_line.h"
 #include "client/kvctl/commands/server.h"
+#include "client/kvctl/doctor/channel_probe.h"
+#include "client/kvctl/doctor/system_calls.h"
 
 namespace dunlin::kvctl {
 namespace {
@@ -47,8 +51,26 @@ ExitCode Run(Context& context, const WorkloadArguments& arguments) {
   return RunWorkload(context, arguments);
 }
 
+ExitCode Run(Context& context, const DoctorArguments& arguments) {
+  SystemCalls calls;
+  ChannelProbe raw(MakePathOpener);
+  DoctorTools tools;
+  tools.calls = &calls;
+  tools.wait = [](Milliseconds time) {
+    constexpr int64_t kLongest = std::numeric_limits<int>::max();
+    ::poll(nullptr, 0, static_cast<int>(std::min<int64_t>(time.count(), kLongest)));
+  };
+  tools.connect = [](std::string_view target, const ClientOptions& options) {
+    return Client::Connect(target, options);
+  };
+  tools.raw = &raw;
+  return RunDoctor(context, arguments, tools);
+}
+
+// The doctor connects by itself, if at all.
 template <typename Arguments>
-constexpr bool kNeedsServer = !std::is_same_v<Arguments, TextArguments>;
+constexpr bool kNeedsServer =
+    !std::is_same_v<Arguments, TextArguments> && !std::is_same_v<Arguments, DoctorArguments>;
 
 template <typename Arguments>
 constexpr bool kNeedsSession =
@@ -64,9 +86,14 @@ ExitCode ConnectAndRun(Context& context, const Invocation& invocation, const Arg
     ClientOptions options;
     options.name = "kvctl";
     options.connect_deadline = invocation.timeout;
+    // A server whose adapter executes the atomics refuses sessions on shared memory, but answers.
+    options.sessions = kNeedsSession<Arguments> || std::is_same_v<Arguments, LayoutArguments>;
     absl::StatusOr<std::unique_ptr<Client>> connected = Client::Connect(invocation.server, options);
     if (!connected.ok()) return Fail(context, connected.status());
     client = *std::move(connected);
+    for (const std::string& reason : client->passed_over()) {
+      Note(context, absl::StrCat("passed over ", reason, "; using ", client->target()));
+    }
     context.client = client.get();
   }
   if constexpr (kNeedsSession<Arguments>) {

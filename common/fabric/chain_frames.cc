@@ -59,12 +59,24 @@ class RequestBody {
   ChainWork works_[kMaxWorks];
 };
 
-// In as many pieces as it takes.
+// In as many pieces as it takes, cut between words, so that each word is written whole.
 void AddWrite(const Chain& chain, const Work& work, RequestBody& body) {
   const uint32_t total = work.length + work.tail_length;
-  for (uint32_t done = 0; done < total;) {
+  // One without bytes may be all there is, and a request has at least one work.
+  if (total == 0) {
     if (body.Room() == 0) body.Close(true);
-    const uint32_t piece = std::min(total - done, body.Room());
+    body.Add(work, work.remote, 0);
+  }
+  for (uint32_t done = 0; done < total;) {
+    uint32_t piece = std::min(total - done, body.Room());
+    if (piece != total - done) {
+      const uint64_t beyond = (work.remote + done + piece) % kWordBytes;
+      piece = piece <= beyond ? 0 : piece - static_cast<uint32_t>(beyond);
+    }
+    if (piece == 0) {
+      body.Close(true);
+      continue;
+    }
     body.Add(work, work.remote + done, piece);
     const uint32_t of_head = done < work.length ? std::min(piece, work.length - done) : 0;
     if (of_head != 0) body.AddBytes(chain.scratch + work.local + done, of_head);

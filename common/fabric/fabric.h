@@ -11,9 +11,11 @@ namespace dunlin {
 // Contract of every fabric. A Channel is one session's one-sided path to one server's region. It
 // belongs to one thread; it has no hidden threads and calls nobody back.
 //
-// Atomicity. An aligned 8-byte word is read and written whole; nothing longer is. kCompareSwap and
-// kFetchAdd are atomic against each other on every channel of the region (one atomic domain), and
-// only against each other: a word that is ever changed by one is never the target of a kWrite.
+// Atomicity. An aligned 8-byte word is read whole by kReadWord and by a kRead that begins on a
+// word's border, and written whole by a kWrite if it lies wholly in its scratch part or wholly in
+// its tail; nothing longer is. kCompareSwap and kFetchAdd are atomic against each other on every
+// channel of the region (one atomic domain), and only against each other: a word that is ever
+// changed by one is never the target of a kWrite.
 //
 // Ordering within a chain. Verbs take effect in order, with one exception: a READ (kRead,
 // kReadWord) *before* an atomic or a WRITE may be sampled after it. So a WRITE before an atomic is
@@ -24,14 +26,20 @@ namespace dunlin {
 // Ordering between chains. A chain that is posted after the completion of another was polled takes
 // effect after it. Two chains in flight at once are ordered by nothing.
 //
-// Buffers. The chain, its scratch, sinks and tails belong to the channel from Post until Poll hands
-// the chain back, or the channel is destroyed; a deadline changes nothing about that. `data` of a
-// READ by reference stays mapped as long as the channel's region; what it shows is the protocol's
-// business (grace period).
+// Sizes. A READ or WRITE of no bytes inside the region or at its end is allowed and does nothing. A
+// chain may read 1 MiB in all beside its words, and write 1 MiB, or if nothing but WRITEs comes
+// before its last WRITE as much as lengths can say (below 4 GiB each). A fabric may refuse more.
 //
-// Failure. A chain comes back as kDone, kNotExecuted (refused here; nothing was done) or kUnknown
-// (lost with its connection). After a kUnknown every later chain comes back kNotExecuted until the
-// session is replaced, and broken() tells why.
+// Buffers. A kRead done has set `data`: to its sink, its place in the scratch, or, by reference, to
+// wherever the fabric has the bytes. What the caller filled in is left as it was, but for the
+// results and what was read. The chain, its scratch, sinks and tails belong to the channel from
+// Post until Poll hands the chain back, or the channel is destroyed; a deadline changes nothing
+// about that. `data` of a READ by reference stays mapped as long as the channel's region; what it
+// shows is the protocol's business (grace period).
+//
+// Failure. A chain comes back as kDone, kNotExecuted (refused here, or not sent yet when the
+// channel broke; nothing was done) or kUnknown (lost with its connection). After a kUnknown every
+// later chain comes back kNotExecuted until the session is replaced, and broken() tells why.
 class Channel {
  public:
   virtual ~Channel() = default;

@@ -146,7 +146,7 @@ absl::StatusOr<bool> FrameStream::ParseNext() {
 
 void FrameStream::MakeRoom(size_t bytes) {
   if (in_.size() - begin_ >= bytes) return;
-  std::memmove(in_.data(), in_.data() + begin_, received());
+  if (received() != 0) std::memmove(in_.data(), in_.data() + begin_, received());
   end_ -= begin_;
   begin_ = 0;
   if (in_.size() < bytes) in_.resize(bytes);

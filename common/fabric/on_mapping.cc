@@ -15,6 +15,9 @@
 namespace dunlin {
 namespace {
 
+// Whoever cuts a WRITE counts its bytes in a word of 32 bits.
+constexpr uint64_t kMostBytes = 0xFFFF'FFFF;
+
 bool Aligned(const std::byte* at) { return reinterpret_cast<uintptr_t>(at) % kWordBytes == 0; }
 
 // Word by word: a bucket's slots may change under the reader, and each must be read whole.
@@ -43,7 +46,7 @@ bool ChainAllowed(const Chain& chain, uint64_t bytes, bool read_only) {
   for (uint32_t i = 0; i < chain.count; ++i) {
     const Work& w = chain.work[i];
     uint64_t extent = uint64_t{w.length} + w.tail_length;
-    outside |= extent > bytes || w.remote > bytes - extent;
+    outside |= extent > bytes || w.remote > bytes - extent || extent > kMostBytes;
     outside |= IsWordVerb(w.verb) && w.remote % kWordBytes != 0;
   }
   bool changes = chain.writes != 0 || chain.atomics != 0;

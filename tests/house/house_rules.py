@@ -51,8 +51,8 @@ DIRECTIONS = (
 
 # (what an include starts with, the folders or files that may have it, as a regular expression)
 LIBRARY_OWNERS = (
-    ("infiniband/", r"common/fabric/verbs/|bench/raw_verbs/"),
-    ("rdma/", r"common/fabric/verbs/|bench/raw_verbs/"),
+    ("infiniband/", r"common/fabric/verbs/|bench/raw_verbs/|tests/unit/verbs/|tests/rdma/"),
+    ("rdma/", r"common/fabric/verbs/|bench/raw_verbs/|tests/rdma/"),
     ("rocksdb/", r"common/snapshot/"),
     # It costs 11 s of compile time in each file: one file a program.
     ("CLI/", r"(?:.*[/_])?(?:main|command_line)\.cc$"),

@@ -17,6 +17,10 @@ struct ClientOptions {
   std::string name = {};                // shown in the server's status; empty: the program's name
   Milliseconds connect_deadline{1000};  // for Connect and OpenSession
   bool read_only = false;               // sessions can't write; shared memory is mapped read-only
+  // Connect opens a session, to see that the region can be used. Who only wants Ping and Status
+  // does without, also where the server would refuse it a session; Layout() then knows nothing
+  // before the first OpenSession.
+  bool sessions = true;
   // Within this time a server over a network that is gone is noticed, also by sessions that are
   // idle: the client has a thread and a connection that look for it. 0: none; then a session
   // notices when a call of its own fails.

@@ -22,6 +22,7 @@ constexpr std::pair<ExitCode, const char*> kDescriptions[] = {
     {ExitCode::kDataLoss, "data loss: a record is corrupt"},
     {ExitCode::kOutcomeUnknown, "outcome unknown: the write may or may not have taken place"},
     {ExitCode::kSomeFailed, "import or export finished, but some records failed"},
+    {ExitCode::kProblemsFound, "doctor found a problem (warnings are none)"},
 };
 
 ExitCode ExitCodeFor(Outcome outcome) {

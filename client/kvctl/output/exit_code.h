@@ -20,6 +20,7 @@ enum class ExitCode : int {
   kDataLoss = 8,            // a record is corrupt
   kOutcomeUnknown = 9,      // a write may or may not have taken place
   kSomeFailed = 10,         // import or export went to the end, with failed records
+  kProblemsFound = 11,      // doctor found a problem
 };
 
 // Why a command failed, as it is told to the user.

@@ -55,7 +55,8 @@ KvctlResult RunKvctl(const std::string& folder, const std::vector<std::string>& 
 
 void KvctlTest::StartServer(const std::string& memory, std::vector<std::string> more) {
   server_.reset();
-  auto server = testing::ServerProcess::Start({DUNLIN_SERVER_BINARY, memory, std::move(more)});
+  auto server = testing::ServerProcess::Start(
+      {DUNLIN_SERVER_BINARY, memory, std::move(more), testing::FabricUnderTest()});
   ASSERT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);
 }

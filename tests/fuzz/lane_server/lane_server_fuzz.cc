@@ -1,6 +1,7 @@
 // What a hostile process can send to the server over its lane: the bytes of a stream, cut into
 // pieces of any length, through the parser and the whole of the server's logic, up to its death and
-// the recovery from it. The allocator must add up afterwards, and the index be untouched.
+// the recovery from it. The allocator must add up afterwards, and the index be untouched but by the
+// chains that a remote peer may send.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "common/base/check.h"
+#include "common/fabric/endpoint.h"
 #include "server/core.h"
 #include "server/lane_parser.h"
 #include "server/lane_service.h"
@@ -33,12 +35,39 @@ Superblock Plan() {
   return *plan;
 }
 
+// Of a peer over a network, as far as the server's logic asks it.
+class RemotePeer final : public EndpointPeer {
+ public:
+  explicit RemotePeer(uint64_t region_bytes) : region_bytes_(region_bytes) {}
+
+  Transfer Receive(std::span<std::byte>) override { return {}; }
+  Transfer Send(std::span<const std::byte>) override { return {}; }
+  void SetTag(uint64_t) override {}
+  const std::string& name() const override { return name_; }
+  RegionAccess Access(bool read_only) const override {
+    RegionAccess access;
+    access.region_bytes = region_bytes_;
+    access.read_only = read_only;
+    return access;
+  }
+
+ private:
+  const uint64_t region_bytes_;
+  const std::string name_ = "fuzz";
+};
+
 // The server's side of one connection.
 class Lane {
  public:
-  Lane(std::byte* base, const Superblock& plan) : core_(base, plan, {}) {
+  // `remote`: null on shared memory.
+  Lane(std::byte* base, const Superblock& plan, const EndpointPeer* remote)
+      : core_(base, plan, {}) {
+    peer_.remote = remote;
     core_.SetState(ServerState::kServing);
   }
+
+  // Whether the peer may have changed the region.
+  bool sent_chains() const { return sent_chains_; }
 
   // False when the server would close the connection.
   bool Feed(std::span<const std::byte> bytes) {
@@ -47,6 +76,7 @@ class Lane {
     for (;;) {
       LaneParser::State state = parser_.Peek(frame);
       if (state != LaneParser::State::kFrame) return state == LaneParser::State::kNeedsMore;
+      sent_chains_ |= frame.kind == LaneKind::kChainRequest;
       LaneOutput output;
       LaneResult result = ApplyLaneMessage(core_, peer_, frame.kind, frame.body, output);
       if (result.verdict == LaneVerdict::kClose) {
@@ -97,15 +127,28 @@ class Lane {
   ServerCore core_;
   LanePeer peer_{.pid = 1, .can_be_fenced = true};
   LaneParser parser_;
+  bool sent_chains_ = false;
 };
 
-void Run(std::span<const std::byte> input) {
+// No message but a chain changes the index: there is no expired record in it.
+void CheckIndexUntouched(const std::byte* base, const Superblock& plan) {
+  const std::byte* index = base + plan.index_offset;
+  for (uint64_t word = 0; word < plan.index_bytes; word += kWordBytes) {
+    uint64_t expected = word % kBucketBytes == 0 ? BucketHeader::Free(0, 0).raw() : 0;
+    DUNLIN_CHECK_EQ(PlainWord(index + word), expected);
+  }
+}
+
+void Run(std::span<const std::byte> input, bool remote) {
   static const Superblock plan = Plan();
   static std::byte* const base =
       static_cast<std::byte*>(std::aligned_alloc(kPageBytes, plan.region_bytes));
-  std::memset(base, 0, plan.heap_offset);
+  static bool heap_clean = false;
+  std::memset(base, 0, heap_clean ? plan.heap_offset : plan.region_bytes);
+  heap_clean = true;
   FormatRegion(base, plan);
-  Lane lane(base, plan);
+  const RemotePeer peer(plan.region_bytes);
+  Lane lane(base, plan, remote ? &peer : nullptr);
   // The first byte says how the rest is cut.
   size_t piece = input.empty() ? 1 : 1 + std::to_integer<size_t>(input[0]) * 16;
   if (!input.empty()) input = input.subspan(1);
@@ -115,18 +158,14 @@ void Run(std::span<const std::byte> input) {
     input = input.subspan(n);
   }
   lane.Die();
-  // No message changes the index: there is no expired record in it.
-  const std::byte* index = base + plan.index_offset;
-  for (uint64_t word = 0; word < plan.index_bytes; word += kWordBytes) {
-    uint64_t expected = word % kBucketBytes == 0 ? BucketHeader::Free(0, 0).raw() : 0;
-    DUNLIN_CHECK_EQ(PlainWord(index + word), expected);
-  }
+  heap_clean = !lane.sent_chains();
+  if (!remote || !lane.sent_chains()) CheckIndexUntouched(base, plan);
 }
 
 }  // namespace
 }  // namespace dunlin
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  dunlin::Run(std::as_bytes(std::span(data, size)));
+  for (const bool remote : {false, true}) dunlin::Run(std::as_bytes(std::span(data, size)), remote);
   return 0;
 }

@@ -26,6 +26,7 @@ TEST(ExitCode, NumbersOfOutcomes) {
     EXPECT_EQ(static_cast<int>(FailureOf(outcome, "x").exit), number) << OutcomeName(outcome);
   }
   EXPECT_EQ(static_cast<int>(ExitCode::kSomeFailed), 10);
+  EXPECT_EQ(static_cast<int>(ExitCode::kProblemsFound), 11);
 }
 
 TEST(ExitCode, NumbersOfStatusCodes) {
@@ -56,7 +57,7 @@ TEST(ExitCode, FailuresCarryCodeAndMessage) {
 
 TEST(ExitCode, EveryNumberIsDescribed) {
   const std::string text = DescribeExitCodes();
-  for (int number = 0; number <= 10; ++number) {
+  for (int number = 0; number <= 11; ++number) {
     EXPECT_THAT(text, ::testing::ContainsRegex("\n +" + std::to_string(number) + "  [a-z]"));
   }
 }
