@@ -46,4 +46,13 @@ absl::Status Session::Remove(std::string_view key, const CallOptions& options) {
   return absl::OkStatus();
 }
 
+GetResult Session::GetKnown(KnownKey& key, std::span<std::byte> buffer,
+                            const CallOptions& options) {
+  return GetInto(key.bytes(), buffer, options);
+}
+
+WriteResult Session::PutKnown(KnownKey& key, Bytes value, const PutOptions& options) {
+  return PutBytes(key.bytes(), value, options);
+}
+
 }  // namespace dunlin

@@ -75,7 +75,8 @@ void AddKeys(const RegionAccess& access, control::HelloReply& reply) {
 LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& hello,
                  LaneOutput& output) {
   absl::Status status = WhyNoSession(core, peer, hello);
-  if (status.ok() && hello.replaces_session() != 0) {
+  if (status.ok() && hello.replaces_session() != 0 &&
+      hello.replaces_incarnation() == core.plan().incarnation) {
     status = core.ReplaceSession(hello.replaces_session(), hello.replaces_token());
   }
   const ServerSession* session = nullptr;

@@ -14,6 +14,9 @@ constexpr uint64_t kBatch = 16;
 constexpr uint64_t kValueByte = 'v';
 using Access = ShmStore::Access;
 
+// Who knows where a key's record is.
+enum class Known { kNobody, kSession, kApplication };
+
 // What any store would have to do: look at the slot, copy the value. Returns 0, computed from the
 // value, so that a caller can make the next operation wait for this one, as a thread that does one
 // at a time.
@@ -34,28 +37,34 @@ uint64_t TouchCold(const Access& access, uint32_t value_bytes, std::byte* out) {
 
 struct Run {
   ShmStore& store;
-  uint64_t working_set;
+  const Known known;
   std::vector<Access> sequence;
+  std::vector<KnownKey> known_keys;
   std::unique_ptr<Session> session;
   std::vector<std::byte> out;
 
-  Run(const StoreShape& shape, uint64_t set, bool cache)
+  Run(const StoreShape& shape, uint64_t set, Known who)
       : store(ShmStore::Get(shape)),
-        working_set(set),
+        known(who),
         sequence(store.Sequence(kTurn * kTurns, set, 1)),
-        session(store.OpenSession(cache ? std::max<uint64_t>(set * 64 * 4, 4096) : 0)),
+        session(store.OpenSession(known == Known::kSession ? set * 64 * 4 : 0)),
         out(kBatch * shape.value_bytes) {
-    if (!cache) return;
-    for (const Access& access : sequence) Get(access);
+    if (known == Known::kNobody) return;
+    if (known == Known::kApplication) {
+      for (const Access& access : sequence) known_keys.emplace_back(KeyOf(access));
+    }
+    for (uint64_t i = 0; i < sequence.size(); ++i) Get(i);
   }
-  uint64_t Get(const Access& access) {
-    GetResult got = session->GetInto(AsBytes({access.key, kKeyBytes}), out);
+  static Bytes KeyOf(const Access& access) { return AsBytes({access.key, kKeyBytes}); }
+  uint64_t Get(uint64_t i) {
+    GetResult got = known == Known::kApplication ? session->GetKnown(known_keys[i], out)
+                                                 : session->GetInto(KeyOf(sequence[i]), out);
     DUNLIN_CHECK(got.ok());
     return static_cast<uint64_t>(out[got.value_bytes - 1]) - kValueByte;
   }
 };
 
-void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set, bool known,
+void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set, Known known,
                  double bound) {
   Run run(shape, set, known);
   Ratio ratio;
@@ -65,7 +74,7 @@ void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set,
           turn * kTurn, kTurn,
           [&](uint64_t first, uint64_t count) {
             uint64_t zero = 0;
-            auto touch = known ? TouchKnown : TouchCold;
+            auto touch = known == Known::kNobody ? TouchCold : TouchKnown;
             for (uint64_t i = first; i < first + count; ++i) {
               zero = touch(run.sequence[i + zero], shape.value_bytes, run.out.data());
             }
@@ -73,7 +82,7 @@ void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set,
           [&](uint64_t first, uint64_t count) {
             first = (first + kTurn * kTurns / 2) % (kTurn * kTurns);
             uint64_t zero = 0;
-            for (uint64_t i = first; i < first + count; ++i) zero = run.Get(run.sequence[i + zero]);
+            for (uint64_t i = first; i < first + count; ++i) zero = run.Get(i + zero);
           });
     }
   }
@@ -81,8 +90,9 @@ void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set,
   state.counters["huge_pages"] = run.store.huge_pages();
 }
 
-void MultiGetOf16(benchmark::State& state, const StoreShape& shape, uint64_t set, double bound) {
-  Run run(shape, set, true);
+void MultiGetOf16(benchmark::State& state, const StoreShape& shape, uint64_t set, Known known,
+                  double bound) {
+  Run run(shape, set, known);
   Ratio ratio;
   std::vector<GetRequest> requests(kBatch);
   for (uint64_t i = 0; i < kBatch; ++i) {
@@ -111,7 +121,11 @@ void MultiGetOf16(benchmark::State& state, const StoreShape& shape, uint64_t set
             first = (first + kTurn * kTurns / 2) % (kTurn * kTurns);
             for (uint64_t i = first; i < first + count; i += kBatch) {
               for (uint64_t k = 0; k < kBatch; ++k) {
-                requests[k].key = AsBytes({run.sequence[i + k].key, kKeyBytes});
+                if (known == Known::kApplication) {
+                  requests[k].known = &run.known_keys[i + k];
+                } else {
+                  requests[k].key = Run::KeyOf(run.sequence[i + k]);
+                }
               }
               run.session->MultiGet(requests);
               for (const GetRequest& r : requests) DUNLIN_CHECK(r.result.ok());
@@ -126,22 +140,37 @@ constexpr StoreShape kSmall{10'000'000, 64};
 constexpr StoreShape kLarge{1'000'000, 1024};
 constexpr uint64_t kHot = 100'000;
 
-BENCHMARK_CAPTURE(GetOneByOne, known_64B, kSmall, kSmall.keys, true, 1.5)
+BENCHMARK_CAPTURE(GetOneByOne, known_64B, kSmall, kSmall.keys, Known::kSession, 1.5)
     ->Iterations(2)
     ->Unit(benchmark::kSecond);
-BENCHMARK_CAPTURE(GetOneByOne, known_hot_64B, kSmall, kHot, true, 1.5)
+BENCHMARK_CAPTURE(GetOneByOne, known_hot_64B, kSmall, kHot, Known::kSession, 1.5)
     ->Iterations(2)
     ->Unit(benchmark::kSecond);
-BENCHMARK_CAPTURE(MultiGetOf16, known_64B, kSmall, kSmall.keys, 1.5)
+BENCHMARK_CAPTURE(MultiGetOf16, known_64B, kSmall, kSmall.keys, Known::kSession, 1.5)
     ->Iterations(2)
     ->Unit(benchmark::kSecond);
-BENCHMARK_CAPTURE(MultiGetOf16, known_hot_64B, kSmall, kHot, 1.5)
+BENCHMARK_CAPTURE(MultiGetOf16, known_hot_64B, kSmall, kHot, Known::kSession, 1.5)
     ->Iterations(2)
     ->Unit(benchmark::kSecond);
-BENCHMARK_CAPTURE(GetOneByOne, cold_64B, kSmall, kSmall.keys, false, 1.5)
+BENCHMARK_CAPTURE(GetOneByOne, known_key_64B, kSmall, kSmall.keys, Known::kApplication, 1.5)
     ->Iterations(2)
     ->Unit(benchmark::kSecond);
-BENCHMARK_CAPTURE(GetOneByOne, known_1KiB, kLarge, kLarge.keys, true, 1.3)
+BENCHMARK_CAPTURE(GetOneByOne, known_key_hot_64B, kSmall, kHot, Known::kApplication, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(MultiGetOf16, known_key_64B, kSmall, kSmall.keys, Known::kApplication, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(MultiGetOf16, known_key_hot_64B, kSmall, kHot, Known::kApplication, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(GetOneByOne, cold_64B, kSmall, kSmall.keys, Known::kNobody, 1.5)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(GetOneByOne, known_1KiB, kLarge, kLarge.keys, Known::kSession, 1.3)
+    ->Iterations(2)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(GetOneByOne, known_key_1KiB, kLarge, kLarge.keys, Known::kApplication, 1.3)
     ->Iterations(2)
     ->Unit(benchmark::kSecond);
 

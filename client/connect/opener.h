@@ -27,6 +27,7 @@ class Opener {
     // returns.
     uint32_t replaces = 0;
     uint64_t replaces_token = 0;
+    uint64_t replaces_incarnation = 0;  // of the server that it was a session of
   };
   // Errors: those of Lane::Hello and of connecting, FailedPrecondition for a region that this build
   // can't use.

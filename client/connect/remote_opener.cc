@@ -43,8 +43,9 @@ class RemoteOpener final : public Opener {
     parts->lane = std::make_unique<Lane>(std::move(connection));
     DUNLIN_ASSIGN_OR_RETURN(
         const Lane::Welcome welcome,
-        parts->lane->Hello(
-            {request.name, request.read_only, request.replaces, request.replaces_token}, deadline));
+        parts->lane->Hello({request.name, request.read_only, request.replaces,
+                            request.replaces_token, request.replaces_incarnation},
+                           deadline));
     parts->session_id = welcome.session_id;
     parts->session_word = welcome.session_word;
     parts->token = welcome.token;

@@ -22,8 +22,9 @@ class ShmOpener final : public Opener {
     DUNLIN_ASSIGN_OR_RETURN(parts->lane, Lane::Connect(socket_path_, deadline));
     DUNLIN_ASSIGN_OR_RETURN(
         const Lane::Welcome welcome,
-        parts->lane->Hello(
-            {request.name, request.read_only, request.replaces, request.replaces_token}, deadline));
+        parts->lane->Hello({request.name, request.read_only, request.replaces,
+                            request.replaces_token, request.replaces_incarnation},
+                           deadline));
     if (!welcome.region.valid()) {
       return absl::FailedPreconditionError(
           "expected the descriptor of the region with the welcome, found none");

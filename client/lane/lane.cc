@@ -84,6 +84,7 @@ absl::StatusOr<Lane::Welcome> Lane::Hello(const HelloOptions& options, Deadline 
   hello.set_read_only(options.read_only);
   hello.set_replaces_session(options.replaces);
   hello.set_replaces_token(options.replaces_token);
+  hello.set_replaces_incarnation(options.replaces_incarnation);
   Welcome welcome;
   DUNLIN_ASSIGN_OR_RETURN(ControlReply reply,
                           Control(request, ControlReply::kHello, deadline, &welcome.region));

@@ -70,6 +70,7 @@ class Lane {
     bool read_only = false;
     uint32_t replaces = 0;  // an earlier session of this client, to be fenced
     uint64_t replaces_token = 0;
+    uint64_t replaces_incarnation = 0;
   };
   // Opens the session; the first request of its lane. A refusal by the server (another layout
   // version, no room, draining) comes with the server's code and message.

@@ -126,7 +126,10 @@ void SessionImpl::MultiGet(std::span<GetRequest> requests, const CallOptions& op
   if (mapping_ != nullptr) {
     MultiGetInPlace(requests, &left);
   } else {
-    for (GetRequest& request : requests) left.push_back(&request);
+    for (GetRequest& request : requests) {
+      if (request.known != nullptr) request.key = request.known->bytes();
+      left.push_back(&request);
+    }
   }
   RunBatch(std::span(left), options, [this](Operation& op, GetRequest& request) {
     op.get_result = &request.result;

@@ -58,9 +58,9 @@ Result BlockPool::Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline)
   return Result::kOk;
 }
 
-BlockPool::Taken BlockPool::TakeInHand(uint64_t bytes) {
+BlockPool::Taken BlockPool::TakeInHand(SizeClass size_class) {
   Taken taken;
-  Class& c = classes_[ClassFor(bytes)];
+  Class& c = classes_[size_class];
   if (c.blocks.empty() || !TakeVersion(&taken.block.version)) {
     taken.result = Result::kMemoryFull;
     return taken;
@@ -68,14 +68,16 @@ BlockPool::Taken BlockPool::TakeInHand(uint64_t bytes) {
   taken.block.word = SlotWord(c.blocks.back().word);
   taken.batch = c.blocks.back().batch;
   c.blocks.pop_back();
+  if (!c.blocks.empty()) taken.next = SlotWord(c.blocks.back().word);
   return taken;
 }
 
 BlockPool::Taken BlockPool::Take(uint64_t bytes, Deadline deadline) {
-  Taken taken = TakeInHand(bytes);
+  const SizeClass size_class = ClassFor(bytes);
+  Taken taken = TakeInHand(size_class);
   if (taken.result == Result::kOk) return taken;
-  taken.result = Fetch(ClassFor(bytes), bytes, deadline);
-  return taken.result == Result::kOk ? TakeInHand(bytes) : taken;
+  taken.result = Fetch(size_class, bytes, deadline);
+  return taken.result == Result::kOk ? TakeInHand(size_class) : taken;
 }
 
 bool BlockPool::TakeVersion(uint64_t* version) {
@@ -86,6 +88,11 @@ bool BlockPool::TakeVersion(uint64_t* version) {
 }
 
 void BlockPool::Spent(uint64_t batch) {
+  // Blocks are taken from the latest batch first.
+  if (!batches_.empty() && batches_.back().number == batch) {
+    if (--batches_.back().unresolved == 0) DropResolved();
+    return;
+  }
   auto at = std::lower_bound(batches_.begin(), batches_.end(), batch,
                              [](const Batch& b, uint64_t number) { return b.number < number; });
   if (at == batches_.end() || at->number != batch) return;

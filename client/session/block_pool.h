@@ -28,9 +28,10 @@ class BlockPool {
     Result result = Result::kOk;  // else kMemoryFull or kUnavailable
     Block block;
     uint64_t batch = 0;
+    SlotWord next;  // what the next call for this class takes, if one is in hand
   };
   // A block if one is in hand, else kMemoryFull at once.
-  Taken TakeInHand(uint64_t bytes);
+  Taken TakeInHand(SizeClass size_class);
   // A block for a record of `bytes` bytes. Costs a lane round trip when the class has run out.
   Taken Take(uint64_t bytes, Deadline deadline);
 

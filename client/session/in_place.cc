@@ -1,5 +1,7 @@
 #include "common/protocol/in_place.h"
 
+#include <algorithm>
+
 #include "client/session/session_impl.h"
 #include "common/base/prefetch.h"
 
@@ -20,142 +22,180 @@ void SessionImpl::PrefetchBuckets(const Placement& place) const {
 }
 
 // Copies what was found into the caller's buffer; false if the machine must do it.
-bool SessionImpl::CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
-                              GetResult* result) {
+[[gnu::always_inline]] inline bool SessionImpl::CopyInPlace(const InPlace& in_place, uint64_t stamp,
+                                                            std::span<std::byte> buffer,
+                                                            GetResult* result) {
   const uint64_t bytes = in_place.view.header.value_bytes();
   if (bytes > buffer.size()) return false;
   CopyBytes(buffer.data(), in_place.value(), bytes);
   const uint64_t now = Tick();
   if (!StillInPlace(geometry_, in_place, stamp, now)) return false;
-  result->outcome = Outcome::kOk;
-  result->value_bytes = bytes;
-  result->version = in_place.view.version;
-  if (in_place.view.expiry != 0) {
-    result->ttl_left = Milliseconds(in_place.view.expiry > now ? in_place.view.expiry - now : 0);
+  *result = {Outcome::kOk, bytes, in_place.view.version, std::nullopt};
+  if (const uint64_t expiry = in_place.view.expiry; expiry != 0) {
+    result->ttl_left = Milliseconds(expiry > now ? expiry - now : 0);
   }
   return true;
 }
 
-void SessionImpl::CountInPlace(bool known) {
-  ++stats_.hits;
-  ++(known ? stats_.cache_hits : stats_.cache_misses);
-  const uint64_t chains = known ? 1 : 2;
-  const uint64_t verbs = known ? 2 : 3;
-  stats_.chains += chains;
-  stats_.verbs += verbs;
-  stats_.reads += verbs;
+void SessionImpl::CountInPlace(uint64_t known, uint64_t cold) {
+  stats_.hits += known + cold;
+  stats_.cache_hits += known;
+  stats_.cache_misses += cold;
+  stats_.chains += known + 2 * cold;
+  stats_.verbs += 2 * known + 3 * cold;
+  stats_.reads += 2 * known + 3 * cold;
 }
 
-bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
+bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byte> buffer,
+                        GetResult* result, Location* found) {
   const uint64_t stamp = env_.now;
   InPlace in_place;
-  bool aging = false;
-  cache_.Prefetch(key.hash);
-  const Location hint = cache_.Find(key, stamp, &aging);
   if (hint.known()) {
     PrefetchKnown(hint);
     if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place)) return false;
   } else {
-    Placement place = Place(geometry_, env_.directory, key.hash);
+    const Placement place = Place(geometry_, env_.directory, key.hash);
     PrefetchBuckets(place);
     if (!FindColdInPlace(geometry_, mapping_, place, key, stamp, &in_place)) return false;
   }
   if (!CopyInPlace(in_place, stamp, buffer, result)) return false;
-  CountInPlace(hint.known());
+  CountInPlace(hint.known() ? 1 : 0, hint.known() ? 0 : 1);
   stats_.round_trips += hint.known() ? 1 : 2;
-  if (!hint.known() || aging) cache_.Remember(key, in_place.found, stamp);
+  *found = in_place.found;
   return true;
 }
 
-bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result) {
+bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
   bool aging = false;
-  cache_.Prefetch(key.hash);
-  const Location hint = cache_.Find(key, env_.now, &aging);
-  if (!hint.known()) return false;
-  PrefetchLine(mapping_ + hint.slot_address);
-  const uint64_t bytes = RecordBytes(key.bytes, value.size(), expiry != 0);
+  const Location hint = cache_.FindToRead(key, env_.now, &aging);
+  Location found;
+  if (!GetAt(hint, key, buffer, result, &found)) return false;
+  if (!hint.known() || aging) cache_.Remember(key, found, env_.now);
+  return true;
+}
+
+// The block of the next put, so that this one's CAS needn't wait for its lines.
+void SessionImpl::PrefetchBlock(SlotWord word) const {
+  if (word.empty() || !InHeap(geometry_, word)) return;
+  PrefetchRecord(mapping_ + geometry_.RecordAddress(word), word.size_class());
+}
+
+SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value,
+                                       uint64_t expiry, WriteResult* result, Location* found) {
+  PrefetchLineToWrite(mapping_ + hint.slot_address);
+  const SizeClass size_class = ClassFor(RecordBytes(key.bytes, value.size(), expiry != 0));
   // Before a block is taken, which would have to be given back.
-  if (ClassFor(bytes) == kRunClass) return false;
-  const BlockPool::Taken taken = pool_.TakeInHand(bytes);
-  if (taken.result != Result::kOk) return false;
+  if (size_class == kRunClass) return PutEnd::kNotTried;
+  const BlockPool::Taken taken = pool_.TakeInHand(size_class);
+  if (taken.result != Result::kOk) return PutEnd::kNotTried;
+  PrefetchBlock(taken.next);
   ++stats_.chains;
   ++stats_.round_trips;
   stats_.verbs += 2;
   ++stats_.writes;
   ++stats_.atomics;
-  Location found;
   if (!PutKnownInPlace(geometry_, link_->region->base(), hint, key, taken.block, value, expiry,
-                       &found)) {
+                       found)) {
     pool_.PutBack(taken.block, taken.batch);
     cache_.Forget(key);
-    return false;
+    return PutEnd::kStale;
   }
   ++stats_.cache_hits;
   pool_.Spent(taken.batch);
   pool_.Unlinked({hint.word, hint.version});
-  cache_.Remember(key, found, env_.now);
   result->outcome = Outcome::kOk;
   result->version = taken.block.version;
+  return PutEnd::kDone;
+}
+
+bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result) {
+  cache_.Prefetch(key.hash);
+  bool aging = false;
+  LocationCache::Place place;
+  const Location hint = cache_.Find(key, env_.now, &aging, &place);
+  Location found;
+  if (!hint.known()) return false;
+  if (PutAt(hint, key, value, expiry, result, &found) != PutEnd::kDone) return false;
+  cache_.Renew(place, found, env_.now);
   return true;
 }
 
-// A group goes in passes, each of which asks for the lines that the next one reads: of the location
-// cache, then of slots and records, or of buckets.
-void SessionImpl::LocateGroup(InPlaceGroup& group) {
-  for (size_t i = 0; i < group.count; ++i) {
-    InPlaceGroup::Item& item = group.items[i];
-    item.hint = cache_.Find(item.key, env_.now, &item.aging);
-    if (item.hint.known()) {
-      PrefetchKnown(item.hint);
-      continue;
-    }
-    group.any_cold = true;
-    item.place = Place(geometry_, env_.directory, item.key.hash);
-    PrefetchBuckets(item.place);
-  }
+void SessionImpl::LocateItem(InPlaceItem& item) {
+  KnownKey* known = item.request->known;
+  item.aging = false;
+  item.hint = known != nullptr ? LocationOf(*known, &item.aging)
+                               : cache_.FindToRead(item.key, env_.now, &item.aging);
+  if (item.hint.known()) return PrefetchKnown(item.hint);
+  item.place = Place(geometry_, env_.directory, item.key.hash);
+  PrefetchBuckets(item.place);
 }
 
-// Records the requests that are done; the others go the machine's way.
-void SessionImpl::FinishGroup(InPlaceGroup& group, std::vector<GetRequest*>* left) {
+bool SessionImpl::FinishItem(InPlaceItem& item) {
   const uint64_t stamp = env_.now;
-  for (size_t i = 0; i < group.count; ++i) {
-    InPlaceGroup::Item& item = group.items[i];
-    const bool known = item.hint.known();
-    const bool found =
-        known ? FindKnownInPlace(geometry_, mapping_, item.hint, item.key, stamp, &item.in_place)
-              : FindColdInPlace(geometry_, mapping_, item.place, item.key, stamp, &item.in_place);
-    if (!found || !CopyInPlace(item.in_place, stamp, item.request->buffer, &item.request->result)) {
-      left->push_back(item.request);
-      continue;
-    }
-    CountInPlace(known);
-    if (!known || item.aging) cache_.Remember(item.key, item.in_place.found, stamp);
+  const bool known = item.hint.known();
+  InPlace in_place;
+  const bool found =
+      known ? FindKnownInPlace(geometry_, mapping_, item.hint, item.key, stamp, &in_place)
+            : FindColdInPlace(geometry_, mapping_, item.place, item.key, stamp, &in_place);
+  GetRequest& request = *item.request;
+  if (!found || !CopyInPlace(in_place, stamp, request.buffer, &request.result)) return false;
+  if (known && !item.aging) return true;
+  if (request.known != nullptr) {
+    Learn(*request.known, in_place.found, stamp);
+  } else {
+    cache_.Remember(item.key, in_place.found, stamp);
   }
-  stats_.round_trips += group.any_cold ? 2 : 1;
+  return true;
 }
 
+// While one key is finished the lines of those behind it come: not of all, for a core asks for no
+// more than some 16 at a time and would wait with the work undone.
+void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left) {
+  constexpr size_t kAhead = 8;
+  uint64_t known = 0;
+  uint64_t cold = 0;
+  bool any_cold = false;
+  size_t located = 0;
+  for (size_t i = 0; i < group.size(); ++i) {
+    for (; located < std::min(i + kAhead, group.size()); ++located) LocateItem(group[located]);
+    InPlaceItem& item = group[i];
+    any_cold |= !item.hint.known();
+    if (FinishItem(item)) {
+      ++(item.hint.known() ? known : cold);
+      continue;
+    }
+    if (item.request->known != nullptr) item.request->known->Forget();
+    left->push_back(item.request);
+  }
+  CountInPlace(known, cold);
+  stats_.round_trips += any_cold ? 2 : 1;
+}
+
+// In groups: the lines of the location cache are asked for first, for all of a group.
 void SessionImpl::MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left) {
-  InPlaceGroup& group = *in_place_group_;
+  InPlaceItem* const items = in_place_items_.get();
   for (size_t next = 0; next < requests.size();) {
-    group.count = 0;
-    group.any_cold = false;
+    size_t count = 0;
     const bool admitted = Admit() == Outcome::kOk;
-    for (; next < requests.size() && group.count < InPlaceGroup::kMost; ++next) {
+    for (; next < requests.size() && count < kInPlaceGroup; ++next) {
       GetRequest& request = requests[next];
-      request.result = {};
+      if (request.known != nullptr) request.key = request.known->bytes();
       if (!admitted || request.key.empty() || request.key.size() > geometry_.max_key_bytes) {
         left->push_back(&request);
         continue;
       }
-      InPlaceGroup::Item& item = group.items[group.count++];
+      InPlaceItem& item = items[count++];
       item.request = &request;
-      item.key = KeyOf(request.key);
-      cache_.Prefetch(item.key.hash);
+      if (request.known != nullptr) {
+        item.key = KeyOf(*request.known);
+      } else {
+        item.key = KeyOf(request.key);
+        cache_.PrefetchToRead(item.key.hash);
+      }
     }
-    if (group.count == 0) continue;
+    if (count == 0) continue;
     Hold();
-    LocateGroup(group);
-    FinishGroup(group, left);
+    RunGroup({items, count}, left);
     Unhold();
   }
 }

@@ -58,18 +58,22 @@ bool SessionImpl::Reconnect() {
   Opener::Request request = origin_.request;
   request.replaces = link_->session_id;
   request.replaces_token = link_->token;
+  request.replaces_incarnation = link_->constants.incarnation;
   const uint64_t losses = origin_.health->losses();
   auto opened = origin_.opener->OpenSession(request, Deadline::After(origin_.connect_deadline));
   if (opened.ok()) {
     Adopt(*std::move(opened));
     losses_seen_ = losses;
-    if (FetchDirectory().ok()) {
+    absl::Status fetched = FetchDirectory();
+    if (fetched.ok()) {
       ++stats_.reconnects;
       reconnect_backoff_.Reset();
+      connect_error_ = absl::OkStatus();
       return true;
     }
-    channel_->Break(absl::UnavailableError("the directory cannot be read"));
+    channel_->Break(fetched);
   }
+  connect_error_ = opened.ok() ? channel_->broken() : opened.status();
   reconnect_at_ = clock_.NowNanos() + reconnect_backoff_.NextNanos().value_or(kReconnectPause);
   return false;
 }

@@ -10,51 +10,92 @@
 
 namespace dunlin {
 
-// Where keys were found: a bounded, two-way set-associative table, one cache line an entry, and a
-// set is two neighbouring lines. Keys of up to 16 bytes lie in the entry, longer ones (up to
-// kMaxCachedKey) beside it; the whole key is compared, since a known put reads nothing that could
-// contradict it.
+// Where keys were found: a bounded, two-way set-associative table. A set is two neighbouring lines:
+// in the first lies what a get needs, in the second the keys with what else a write needs. Keys of
+// up to 16 bytes lie in the table, longer ones (up to kMaxCachedKey) beside it. Find compares the
+// whole key, since a known put reads nothing that could contradict it; a get reads the record with
+// its key, and has no use for the second line.
 //
 // A location is good for `max_age` ticks after it was last seen to be current: within that time no
 // (offset, generation) recurs, so a CAS of a stale word fails (design: reuse without ABA).
 //
 // Belongs to one session. Not thread safe.
 class LocationCache {
+ private:
+  struct Set;
+
  public:
   static constexpr uint32_t kMaxCachedKey = 256;
 
-  // `bytes` is rounded down to a power of two entries; under two entries the cache is off.
+  // Where a location that Find returned is kept; good until the next call that is not const.
+  class Place {
+   public:
+    uint64_t validated() const;
+
+   private:
+    friend class LocationCache;
+    Set* set = nullptr;
+    uint32_t way = 0;
+  };
+
+  // `bytes` is rounded down to a power of two sets; under one set the cache is off.
   LocationCache(uint64_t bytes, uint64_t max_age);
   ~LocationCache();
   LocationCache(const LocationCache&) = delete;
   LocationCache& operator=(const LocationCache&) = delete;
 
-  bool enabled() const { return entries_ != nullptr; }
+  bool enabled() const { return sets_ != nullptr; }
 
+  void PrefetchToRead(uint64_t hash) const {
+    if (sets_ != nullptr) PrefetchLine(SetOf(hash).found);
+  }
   void Prefetch(uint64_t hash) const {
-    if (entries_ == nullptr) return;
-    const Entry* set = Set(hash);
-    PrefetchLine(set);
-    PrefetchLine(set + 1);
+    if (sets_ == nullptr) return;
+    PrefetchLine(SetOf(hash).found);
+    PrefetchLine(SetOf(hash).keys);
   }
 
   // The key's location if there is one that is young enough at tick `now`. `*aging`: it should be
   // remembered again when it is seen to be current; until then that would only dirty a line.
+  Location Find(const Key& key, uint64_t now, bool* aging, Place* place) const {
+    if (sets_ == nullptr) return {};
+    Set& set = SetOf(key.hash);
+    const uint32_t way = WayOf(set, key);
+    if (way == kWays || !Young(set.found[way].validated, now, aging)) return {};
+    place->set = &set;
+    place->way = way;
+    return LocationOf(set.found[way], set.keys[way].expiry);
+  }
   Location Find(const Key& key, uint64_t now, bool* aging) const {
-    if (entries_ == nullptr) return {};
-    const Entry* set = Set(key.hash);
-    for (uint32_t way = 0; way < 2; ++way) {
-      const Entry& e = set[way];
-      if (e.hash != key.hash || e.word == 0 || !SameKey(e, key)) continue;
-      if (now - e.validated >= max_age_) return {};
-      *aging = now - e.validated >= max_age_ / 4;
-      return {e.slot_address & kAddressMask, SlotWord(e.word), e.version, e.expiry};
+    Place place;
+    return Find(key, now, aging, &place);
+  }
+
+  // The same for one who reads the record and compares its key: where the key's record is likely
+  // to be, without its expiry.
+  Location FindToRead(const Key& key, uint64_t now, bool* aging) const {
+    if (sets_ == nullptr) return {};
+    const Set& set = SetOf(key.hash);
+    for (const Found& found : set.found) {
+      if (!MayBe(found, key.hash)) continue;
+      return Young(found.validated, now, aging) ? LocationOf(found, 0) : Location{};
     }
     return {};
   }
 
+  // Whether a location last seen to be current at tick `validated` may still be used.
+  bool Young(uint64_t validated, uint64_t now, bool* aging) const {
+    const uint64_t age = now - validated;
+    *aging = age >= max_age_ / 4;
+    return age < max_age_;
+  }
+
   // The location was current at tick `stamp`.
   void Remember(const Key& key, const Location& location, uint64_t stamp);
+  // The same of a key that is in the cache, at `place`.
+  void Renew(const Place& place, const Location& location, uint64_t stamp) {
+    Write(*place.set, place.way, location, stamp);
+  }
   void Forget(const Key& key);
   void Clear();
   // For another server. Clears it.
@@ -64,44 +105,67 @@ class LocationCache {
   }
 
  private:
+  static constexpr uint32_t kWays = 2;
   static constexpr uint32_t kInlineKey = 16;
-  static constexpr int kKeyBytesShift = 48;
-  static constexpr uint64_t kAddressMask = (uint64_t{1} << kKeyBytesShift) - 1;
+  static constexpr int kTagShift = 48;
+  static constexpr uint64_t kAddressMask = (uint64_t{1} << kTagShift) - 1;
 
-  struct alignas(64) Entry {
-    uint64_t hash;
-    uint64_t slot_address;  // and, from bit 48, the bytes of the key
+  struct Found {
+    uint64_t slot_address;  // and, from bit 48, the hash's bits from there: the tag
     uint64_t word;          // 0: free
     uint64_t version;
-    uint64_t expiry;
     uint64_t validated;
+  };
+  struct CachedKey {
+    uint64_t expiry;
+    uint32_t bytes;
     std::byte key[kInlineKey];  // or, of a longer key, the pointer to its bytes
   };
-  static_assert(sizeof(Entry) == 64);
+  struct alignas(128) Set {
+    alignas(64) Found found[kWays];
+    alignas(64) CachedKey keys[kWays];
+  };
+  static_assert(sizeof(Set) == 128);
 
-  Entry* Set(uint64_t hash) const { return entries_ + (hash & set_mask_) * 2; }
+  Set& SetOf(uint64_t hash) const { return sets_[hash & set_mask_]; }
 
-  static const std::byte* KeyOf(const Entry& e, uint32_t bytes) {
-    if (bytes <= kInlineKey) return e.key;
+  static bool MayBe(const Found& found, uint64_t hash) {
+    return (found.slot_address ^ hash) >> kTagShift == 0 && found.word != 0;
+  }
+  static const std::byte* KeyOf(const CachedKey& cached) {
+    if (cached.bytes <= kInlineKey) return cached.key;
     const std::byte* outside;
-    std::memcpy(&outside, e.key, sizeof outside);
+    std::memcpy(&outside, cached.key, sizeof outside);
     return outside;
   }
-  static bool SameKey(const Entry& e, const Key& key) {
-    uint32_t bytes = static_cast<uint32_t>(e.slot_address >> kKeyBytesShift);
-    return bytes == key.bytes && SameBytes(KeyOf(e, bytes), key.data, bytes);
+  // kWays if the key is in neither.
+  static uint32_t WayOf(const Set& set, const Key& key) {
+    uint32_t way = 0;
+    for (; way < kWays; ++way) {
+      const CachedKey& cached = set.keys[way];
+      if (MayBe(set.found[way], key.hash) && cached.bytes == key.bytes &&
+          SameBytes(KeyOf(cached), key.data, key.bytes)) {
+        break;
+      }
+    }
+    return way;
   }
-  static void Release(Entry& e);
-  Entry* FindEntry(const Key& key) const;
+  static Location LocationOf(const Found& found, uint64_t expiry) {
+    return {found.slot_address & kAddressMask, SlotWord(found.word), found.version, expiry};
+  }
+  static void Write(Set& set, uint32_t way, const Location& location, uint64_t stamp);
+  static void Release(Set& set, uint32_t way);
 
   struct Free {
-    void operator()(Entry* entries) const;
+    void operator()(Set* sets) const;
   };
-  std::unique_ptr<Entry[], Free> storage_;
-  Entry* entries_ = nullptr;
-  uint64_t entry_count_ = 0;
+  std::unique_ptr<Set[], Free> storage_;
+  Set* sets_ = nullptr;
+  uint64_t set_count_ = 0;
   uint64_t set_mask_ = 0;
   uint64_t max_age_;
 };
+
+inline uint64_t LocationCache::Place::validated() const { return set->found[way].validated; }
 
 }  // namespace dunlin

@@ -29,7 +29,8 @@ namespace dunlin {
 //
 // Files: session_impl.cc (set-up, liveness, the session word), link.cc (the connection: lost and
 // made again, writes of unknown fate), driver.cc (stepping), calls.cc (blocking calls), in_place.cc
-// (the most frequent calls on a mapping), batch.cc (many keys, submitted calls), scan_call.cc.
+// (the most frequent calls on a mapping), known_key.cc (keys that know their place), batch.cc (many
+// keys, submitted calls), scan_call.cc.
 class SessionImpl final : public Session, private PinnedValue::Owner {
  public:
   SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> parts,
@@ -48,6 +49,10 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   WriteResult Touch(Bytes key, std::optional<Milliseconds> ttl,
                     const CallOptions& options) override;
 
+  GetResult GetKnown(KnownKey& known, std::span<std::byte> buffer,
+                     const CallOptions& options) override;
+  WriteResult PutKnown(KnownKey& known, Bytes value, const PutOptions& options) override;
+
   void MultiGet(std::span<GetRequest> requests, const CallOptions& options) override;
   void MultiPut(std::span<PutRequest> requests, const CallOptions& options) override;
   void MultiRemove(std::span<RemoveRequest> requests, const CallOptions& options) override;
@@ -63,6 +68,9 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   absl::StatusOr<ScanPage> Scan(uint64_t cursor, const ScanOptions& options) override;
 
   Stats stats() const override;
+  absl::Status connection() const override {
+    return channel_->broken().ok() || connect_error_.ok() ? channel_->broken() : connect_error_;
+  }
   void ForgetLocations() override { cache_.Clear(); }
   uint32_t max_key_bytes() const override { return geometry_.max_key_bytes; }
   uint64_t max_value_bytes() const override { return geometry_.max_value_bytes; }
@@ -166,37 +174,54 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   GetResult BlockingGet(Bytes key, GetMode mode, std::span<std::byte> buffer, std::string* string,
                         const CallOptions& options);
   Outcome CheckWrite(uint64_t value_bytes, const std::optional<Milliseconds>& ttl) const;
+  bool PutsInPlace(Bytes value, const PutOptions& options) const {
+    return options.mode == PutMode::kAlways &&
+           CheckWrite(value.size(), options.ttl) == Outcome::kOk;
+  }
   uint64_t ExpiryOf(const std::optional<Milliseconds>& ttl) const;
   WriteResult BlockingModify(const ModifyMachine::Request& request, Bytes key,
                              const CallOptions& options);
   void StartPut(Operation& op, Bytes value, const PutOptions& options);
 
   // --- in_place.cc: gets and puts on a mapping, without chains; false: the machine's turn
-  struct InPlaceGroup {
-    // As many keys at once as keep the memory busy: each has two or three lines on their way.
-    static constexpr size_t kMost = 16;
-    struct Item {
-      GetRequest* request = nullptr;
-      Key key;
-      Location hint;
-      Placement place;
-      InPlace in_place;
-      bool aging = false;
-    };
-    Item items[kMost];
-    size_t count = 0;
-    bool any_cold = false;
+  struct InPlaceItem {
+    GetRequest* request = nullptr;
+    Key key;
+    Location hint;
+    Placement place;
+    bool aging = false;
   };
+  static constexpr size_t kInPlaceGroup = 16;
+  // A get of the key at `hint`, or if that is unknown at any place.
+  bool GetAt(const Location& hint, const Key& key, std::span<std::byte> buffer, GetResult* result,
+             Location* found);
+  enum class PutEnd : uint8_t {
+    kDone,
+    kNotTried,  // `hint` is as good as before
+    kStale,
+  };
+  PutEnd PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
+               WriteResult* result, Location* found);
   bool GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result);
   void MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left);
-  void LocateGroup(InPlaceGroup& group);
-  void FinishGroup(InPlaceGroup& group, std::vector<GetRequest*>* left);
+  void RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left);
+  void LocateItem(InPlaceItem& item);
+  bool FinishItem(InPlaceItem& item);
   bool CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
                    GetResult* result);
-  void CountInPlace(bool known);
+  void CountInPlace(uint64_t known, uint64_t cold);
   void PrefetchKnown(const Location& hint) const;
   void PrefetchBuckets(const Placement& place) const;
+  void PrefetchBlock(SlotWord word) const;
   bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result);
+
+  // --- known_key.cc
+  Key KeyOf(KnownKey& known) const;
+  Location LocationOf(const KnownKey& known, bool* aging) const;
+  static void Learn(KnownKey& known, const Location& location, uint64_t stamp);
+  void LearnFromCache(KnownKey& known);
+  bool GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetResult* result);
+  bool PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result);
 
   // --- batch.cc
   Operation* TakeSlot();
@@ -241,7 +266,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   const SessionOptions options_;
 
   // Kept, as setting one up costs more than a get.
-  const std::unique_ptr<InPlaceGroup> in_place_group_ = std::make_unique<InPlaceGroup>();
+  const std::unique_ptr<InPlaceItem[]> in_place_items_ =
+      std::make_unique<InPlaceItem[]>(kInPlaceGroup);
   std::vector<Operation> operations_;  // [0] serves blocking calls
   std::vector<uint32_t> free_slots_;
   std::vector<Operation*> waiting_;
@@ -257,6 +283,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   uint64_t losses_seen_ = 0;  // of the server's health, when the link was new
   Backoff reconnect_backoff_;
   int64_t reconnect_at_ = 0;
+  absl::Status connect_error_;  // of the last attempt
   Chain tick_read_;
   bool tick_read_posted_ = false;
   int64_t tick_read_at_ = 0;

@@ -13,4 +13,13 @@ namespace dunlin {
 #endif
 }
 
+// The same for a line that is to be written and that another core may have.
+[[gnu::always_inline]] inline void PrefetchLineToWrite(const void* address) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 }  // namespace dunlin

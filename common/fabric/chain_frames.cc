@@ -148,7 +148,7 @@ std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::b
     Work& work = chain.work[i];
     if (work.verb == Verb::kRead) {
       std::byte* to = work.sink != nullptr ? work.sink : chain.scratch + work.local;
-      std::memcpy(to, from, work.length);
+      if (work.length != 0) std::memcpy(to, from, work.length);
       work.data = to;
     } else if (IsWordVerb(work.verb)) {
       work.result = PlainWord(from);

@@ -72,7 +72,7 @@ void ExecuteChain(Chain& chain, std::byte* base) {
         break;
       case Verb::kWrite:
         // The CAS that links this record is a full barrier, so who sees the slot sees the record.
-        CopyIn(at, chain.scratch + w.local, w.length);
+        if (w.length != 0) CopyIn(at, chain.scratch + w.local, w.length);
         if (w.tail_length != 0) CopyIn(at + w.length, w.tail, w.tail_length);
         break;
       case Verb::kCompareSwap:

@@ -37,8 +37,9 @@ inline void PrefetchRecord(const std::byte* record, SizeClass size_class) {
 
 // Whether `word`, just read from the slot at `slot_address`, names the key's record and it may be
 // returned. `now` is the tick read before the slot was.
-inline bool AcceptInPlace(const Geometry& g, const std::byte* base, uint64_t slot_address,
-                          SlotWord word, const Key& key, uint64_t now, InPlace* out) {
+[[gnu::always_inline]] inline bool AcceptInPlace(const Geometry& g, const std::byte* base,
+                                                 uint64_t slot_address, SlotWord word,
+                                                 const Key& key, uint64_t now, InPlace* out) {
   if (!IsSlabClass(word.size_class()) || !InHeap(g, word)) return false;
   const std::byte* record = base + g.RecordAddress(word);
   if (MatchRecord(record, word, key, &out->view) != RecordMatch::kSameKey) return false;
@@ -48,8 +49,9 @@ inline bool AcceptInPlace(const Geometry& g, const std::byte* base, uint64_t slo
 }
 
 // The record at a known location, if that is still current.
-inline bool FindKnownInPlace(const Geometry& g, const std::byte* base, const Location& hint,
-                             const Key& key, uint64_t now, InPlace* out) {
+[[gnu::always_inline]] inline bool FindKnownInPlace(const Geometry& g, const std::byte* base,
+                                                    const Location& hint, const Key& key,
+                                                    uint64_t now, InPlace* out) {
   if (hint.slot_address + kWordBytes > g.region_bytes) return false;
   SlotWord word(LoadWord(base + hint.slot_address));
   if (!word.SameRecord(hint.word)) return false;

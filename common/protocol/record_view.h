@@ -27,15 +27,15 @@ enum class RecordMatch : uint8_t {
 
 // Looks at a record that was read through `word`. REQUIRES: at `data` lie at least
 // min(block, kMaxRecordHead + key.bytes) bytes.
-inline RecordMatch MatchRecord(const std::byte* data, SlotWord word, const Key& key,
-                               RecordView* view) {
+[[gnu::always_inline]] inline RecordMatch MatchRecord(const std::byte* data, SlotWord word,
+                                                      const Key& key, RecordView* view) {
   RecordHeader header(LoadWord(data));
   if (header.generation() != word.generation() || !header.plausible()) return RecordMatch::kTorn;
   if (word.size_class() != kRunClass && header.record_bytes() > BlockBytes(word.size_class())) {
     return RecordMatch::kTorn;
   }
   if (header.key_bytes() != key.bytes) return RecordMatch::kOtherKey;
-  if (std::memcmp(data + header.key_offset(), key.data, key.bytes) != 0 &&
+  if (!SameBytes(data + header.key_offset(), key.data, key.bytes) &&
       !DUNLIN_MUTATION(kKeyByFingerprint)) {
     return RecordMatch::kOtherKey;
   }
@@ -63,7 +63,7 @@ inline uint32_t ComposeHead(std::byte* image, const Block& block, bool unconditi
   SetPlainWord(image + 16,
                RecordChecksum(header, block.version, expiry, {key.data, key.bytes}, value));
   if (expiry != 0) SetPlainWord(image + kRecordPrefixBytes, expiry);
-  std::memcpy(image + header.key_offset(), key.data, key.bytes);
+  CopyBytes(image + header.key_offset(), key.data, key.bytes);
   return header.value_offset();
 }
 

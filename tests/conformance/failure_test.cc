@@ -114,6 +114,20 @@ TEST_F(FailureTest, BreakLeavesDoneWhatWasDone) {
   ExpectOutcomesAreTrue();
 }
 
+// Executed, but the answers were never looked at: nobody may be told that nothing was done.
+TEST_F(FailureTest, BreakAfterTheExecutionIsNotCalledNotExecuted) {
+  PostAll();
+  Chain* none = nullptr;
+  ASSERT_EQ(channel().Poll(&none, 0), 0u);
+  // Where nothing happens before the next Poll this is in vain.
+  const uint64_t last = words_ + 8 * (depth_ - 1);
+  for (int i = 0; i < 500 && FetchWord(witness_->channel(), last) == 0; ++i) continue;
+  channel().Break(absl::UnavailableError("the test broke it"));
+  ExpectAllBack();
+  LetThingsArrive();
+  ExpectOutcomesAreTrue();
+}
+
 TEST_F(FailureTest, TheFirstReasonIsKept) {
   channel().Break(absl::UnavailableError("first"));
   channel().Break(absl::DeadlineExceededError("second"));

@@ -1,7 +1,9 @@
 #include "tests/conformance/fixture.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
@@ -95,6 +97,11 @@ uint64_t FetchWord(Channel& channel, uint64_t at) {
 std::unique_ptr<Site> ConformanceTest::site_;
 
 void ConformanceTest::SetUpTestSuite() {
+  const char* asked = std::getenv("TEST_FABRIC");
+  if (asked != nullptr && std::string_view(asked) == "model") {
+    site_ = MakeModelSite();
+    return;
+  }
   auto site = MakeServerSite();
   ASSERT_TRUE(site.ok()) << site.status();
   site_ = std::move(*site);

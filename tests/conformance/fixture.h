@@ -49,7 +49,7 @@ class ConformanceTest : public ::testing::Test {
   static uint64_t Take(Seat& seat, uint64_t bytes);
   // `of_a_network` rounds, or so many more that sessions without a network between meet as often.
   static uint64_t Rounds(uint64_t of_a_network) {
-    return of_a_network * (traits().executes_in_poll ? 20 : 1);
+    return of_a_network * (traits().executes_in_poll ? 100 : 1);
   }
 
   // After a test that left the site unusable.

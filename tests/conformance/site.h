@@ -56,4 +56,8 @@ class Site {
 // As the environment asks (server_process.h).
 absl::StatusOr<std::unique_ptr<Site>> MakeServerSite();
 
+// The explorer's world: chains take effect word by word, in random orders of those that the
+// contract allows, so that each test is also shown to ask for no more than that.
+std::unique_ptr<Site> MakeModelSite();
+
 }  // namespace dunlin::testing

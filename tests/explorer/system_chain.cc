@@ -1,28 +1,11 @@
-#include <algorithm>
 #include <cstring>
 
 #include "common/layout/word.h"
+#include "tests/explorer/chain_steps.h"
 #include "tests/explorer/digest.h"
 #include "tests/explorer/system.h"
 
 namespace dunlin::explorer {
-namespace {
-
-uint32_t BytesOf(const Work& work) {
-  switch (work.verb) {
-    case Verb::kRead:
-      return work.length;
-    case Verb::kWrite:
-      return work.length + work.tail_length;
-    default:
-      return kWordBytes;
-  }
-}
-
-bool IsAtomic(Verb verb) { return verb == Verb::kCompareSwap || verb == Verb::kFetchAdd; }
-
-}  // namespace
-
 bool System::Post(uint32_t c) {
   Client& k = client(c);
   k.posted = Clock(c);
@@ -30,7 +13,7 @@ bool System::Post(uint32_t c) {
   k.phase = Phase::kChain;
   for (uint32_t i = 0; i < k.chain.count; ++i) {
     Work& work = k.chain.work[i];
-    uint32_t bytes = BytesOf(work);
+    uint32_t bytes = TouchedBytes(work);
     if (work.remote > kRegionBytes || bytes > kRegionBytes - work.remote || work.remote % 8 != 0) {
       Violate("a chain leaves the region");
       return false;
@@ -43,7 +26,7 @@ bool System::Post(uint32_t c) {
       k.remaining[i] = 0;
       continue;
     }
-    std::byte* target = work.sink != nullptr ? work.sink : k.scratch + work.local;
+    std::byte* target = SinkOf(work, k.scratch);
     // What an earlier chain left there must not tell states apart.
     std::memset(target, 0, work.length);
     work.data = target;
@@ -58,17 +41,8 @@ bool System::ChainDone(const Client& k) const {
   return true;
 }
 
-// WRITEs and atomics take effect in order, and nothing behind one of them before it. A READ in
-// front holds nobody up.
 uint32_t System::EnabledVerbs(const Client& k) const {
-  uint32_t enabled = 0;
-  for (uint32_t i = 0; i < k.chain.count; ++i) {
-    if (k.remaining[i] == 0) continue;
-    enabled |= 1u << i;
-    Verb verb = k.chain.work[i].verb;
-    if (IsAtomic(verb) || verb == Verb::kWrite) break;
-  }
-  return enabled;
+  return explorer::EnabledVerbs(k.chain, [&](uint32_t i) { return k.remaining[i] != 0; });
 }
 
 // Whether it matters when this word is read or written.
@@ -125,9 +99,9 @@ void System::DoWord(uint32_t c, uint32_t verb, uint32_t word) {
   uint64_t found = WordAt(address);
   switch (work.verb) {
     case Verb::kRead: {
-      uint32_t n = std::min<uint32_t>(kWordBytes, work.length - word * kWordBytes);
-      std::byte* target = work.sink != nullptr ? work.sink : k.scratch + work.local;
-      std::memcpy(target + word * kWordBytes, world_->region + address, n);
+      const Part part = PartAt(work, word);
+      const uint32_t n = part.end - part.begin;
+      ReadPart(work, part, k.scratch, world_->region);
       if (n < kWordBytes) found &= (uint64_t{1} << (8 * n)) - 1;
       Log([&] {
         return ClientName(c) + ": READ  " + AddressName(address) + " = " + WordName(address, found);
@@ -162,12 +136,7 @@ void System::DoWord(uint32_t c, uint32_t verb, uint32_t word) {
 void System::DoWrite(uint32_t c, const Work& work, uint32_t word) {
   Client& k = client(c);
   uint64_t address = work.remote + word * kWordBytes;
-  for (uint32_t i = 0; i < kWordBytes; ++i) {
-    uint32_t at = word * kWordBytes + i;
-    if (at >= work.length + work.tail_length) break;
-    world_->region[work.remote + at] =
-        at < work.length ? k.scratch[work.local + at] : work.tail[at - work.length];
-  }
+  WritePart(work, PartAt(work, word), k.scratch, world_->region);
   book_.OnWrite(c, address);
   Log([&] {
     return ClientName(c) + ": WRITE " + AddressName(address) + " word " + std::to_string(word);

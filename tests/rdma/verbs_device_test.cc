@@ -1,5 +1,5 @@
-// Adapters whose port goes down and comes up. Changes the network, so that it runs in the virtual
-// machine alone.
+// Adapters whose port goes down and comes up, and IPv6. Changes the network, so that it runs in the
+// virtual machine alone.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -36,12 +36,16 @@ class VerbsDeviceTest : public VerbsFixture {
     options.log_fd = log_to_.get();
     StartServer(options);
   }
+  std::string V4() const { return RdmaAddresses()[GetParam()]; }
   std::string Interface() const {
-    const std::string show = "ip -o -4 addr show to " + address_ + " | cut -d' ' -f2";
-    const std::unique_ptr<FILE, int (*)(FILE*)> from(::popen(show.c_str(), "r"), ::pclose);
-    char name[64] = "";
-    if (from == nullptr || std::fscanf(from.get(), "%63s", name) != 1) return "";
-    return name;
+    return Output("ip -o -4 addr show to " + V4() + " | cut -d' ' -f2");
+  }
+  // Of a command: the first word.
+  static std::string Output(const std::string& command) {
+    const std::unique_ptr<FILE, int (*)(FILE*)> from(::popen(command.c_str(), "r"), ::pclose);
+    char word[64] = "";
+    if (from == nullptr || std::fscanf(from.get(), "%63s", word) != 1) return "";
+    return word;
   }
   bool Logged(const std::string& text) {
     char piece[4096];
@@ -58,6 +62,35 @@ class VerbsDeviceTest : public VerbsFixture {
   std::string log_;
 };
 INSTANTIATE_TEST_SUITE_P(Devices, VerbsDeviceTest, AllDevices(), DeviceName);
+
+// Global addresses, and those of a link with their scope; a server on one, and on all.
+TEST_P(VerbsDeviceTest, OverIPv6) {
+  const std::string interface = Interface();
+  const std::string global = iwarp() ? "fd00::2" : "fd00::1";
+  Shell("ip -6 addr add " + global + "/128 dev " + interface + " nodad");
+  const std::string local = Output("ip -o -6 addr show scope link dev " + interface +
+                                   " | sed 's/.*inet6 \\([^/]*\\).*/\\1/'");
+  for (const std::string& server : {global, std::string()}) {
+    address_ = server;
+    StartServer({});
+    for (const std::string& to : {global, local + "%" + interface, std::string(V4())}) {
+      if (server == global && to != global) continue;
+      SCOPED_TRACE(to);
+      address_ = to;
+      // An address is of use once the kernel has seen that nobody else has it.
+      ASSERT_TRUE(TestServer::Await([&] {
+        return DialVerbs(address_, server_->port(), Deadline::After(std::chrono::milliseconds(300)),
+                         {})
+            .ok();
+      }));
+      Connect();
+      Chain chain = NewChain();
+      chain.Write(0, 0, 64, nullptr, 0);
+      chain.FetchAdd(64, 1);
+      EXPECT_EQ(Run(chain), ChainOutcome::kDone) << channel_->broken();
+    }
+  }
+}
 
 TEST_P(VerbsDeviceTest, APortGoesDownAndUp) {
   const std::string interface = Interface();

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dunlin/export.h"
+#include "dunlin/known_key.h"
 #include "dunlin/types.h"
 
 namespace dunlin {
@@ -61,6 +62,7 @@ struct GetRequest {
   Bytes key = {};
   std::span<std::byte> buffer = {};  // the value is copied here
   GetResult result = {};
+  KnownKey* known = nullptr;  // set: its key is asked for, and the call sets `key` to it
 };
 
 struct PutRequest {
@@ -143,6 +145,15 @@ class DUNLIN_EXPORT Session {
   virtual WriteResult Touch(Bytes key, std::optional<Milliseconds> ttl,
                             const CallOptions& options = {}) = 0;
 
+  // --- keys whose place the application keeps (known_key.h)
+  // ------------------------------------------------------------------------------------------
+  // GetInto and PutBytes of that key, results and errors included. "Known" is then what `key` knows
+  // and not the location cache; only a put that must find the key's place learns it through the
+  // cache. Where the server's memory is not mapped these are just the calls named.
+  virtual GetResult GetKnown(KnownKey& key, std::span<std::byte> buffer,
+                             const CallOptions& options = {});
+  virtual WriteResult PutKnown(KnownKey& key, Bytes value, const PutOptions& options = {});
+
   // --- many keys at once
   // -------------------------------------------------------------------------- All keys' chains go
   // in the same round trips; each request has its own result. Any number.
@@ -176,6 +187,9 @@ class DUNLIN_EXPORT Session {
   virtual absl::StatusOr<ScanPage> Scan(uint64_t cursor, const ScanOptions& options = {}) = 0;
 
   virtual Stats stats() const = 0;
+  // OK while the connection works; else what broke it, or why it could not be made again yet. What
+  // a call that ended in kUnavailable can't say in a byte.
+  virtual absl::Status connection() const = 0;
 
   // Forgets all locations: the next operation on each key is cold.
   virtual void ForgetLocations() = 0;

@@ -29,6 +29,7 @@ void ShmChannel::Post(Chain* chain) {
   posted_[tail_++ % kDepth] = chain;
   for (uint32_t i = 0; i < chain->count; ++i) {
     const Work& w = chain->work[i];
+    if (w.remote >= bytes_) continue;  // Poll refuses it
     const std::byte* at = base_ + w.remote;
     if (IsWordVerb(w.verb)) {
       PrefetchLine(at);

@@ -172,11 +172,13 @@ void TcpEndpoint::Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
   std::array<epoll_event, kMostEvents> events;
   const int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, 0);
   for (int i = 0; i < n; ++i) {
-    if (events[i].data.u64 == kListener) {
+    // A copy: the event is packed, so nothing may refer into it.
+    const uint64_t number = events[i].data.u64;
+    if (number == kListener) {
       Accept(accepted);
       continue;
     }
-    auto found = peers_.find(events[i].data.u64);
+    auto found = peers_.find(number);
     if (found == peers_.end()) continue;
     const uint32_t what = events[i].events;
     ready.push_back(

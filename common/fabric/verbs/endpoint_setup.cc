@@ -25,8 +25,6 @@ absl::StatusOr<Addresses> ResolveToListen(const std::string& address, const std:
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
-  // On all addresses: IPv6's wildcard takes IPv4 as well.
-  if (address.empty()) hints.ai_family = AF_INET6;
   addrinfo* found = nullptr;
   const int error =
       ::getaddrinfo(address.empty() ? nullptr : address.c_str(), port.c_str(), &hints, &found);
@@ -68,6 +66,8 @@ absl::StatusOr<std::unique_ptr<VerbsEndpoint>> VerbsEndpoint::Create(
   return endpoint;
 }
 
+// On all addresses there is one listener for each family: one for both, as IPv6's wildcard would
+// be, does not take IPv4's connections on every transport.
 absl::Status VerbsEndpoint::Listen() {
   DUNLIN_ASSIGN_OR_RETURN(CmEvents events, CmEvents::Create());
   events_ = std::make_shared<CmEvents>(std::move(events));
@@ -75,17 +75,13 @@ absl::Status VerbsEndpoint::Listen() {
                           ResolveToListen(options_.address, options_.port));
   int error = EADDRNOTAVAIL;
   for (const addrinfo* pass = addresses.get(); pass != nullptr; pass = pass->ai_next) {
-    rdma_cm_id* id = nullptr;
-    if (rdma_create_id(events_->get(), &id, nullptr, RDMA_PS_TCP) != 0) {
-      return UnavailableFrom("creating an id of the connection manager", errno);
+    if (const int failed = ListenAt(pass->ai_addr); failed != 0) {
+      if (listeners_.empty()) error = failed;
+    } else if (!options_.address.empty()) {
+      break;
     }
-    listener_.reset(id);
-    if (rdma_bind_addr(id, pass->ai_addr) == 0 && rdma_listen(id, kBacklog) == 0) {
-      port_ = be16toh(rdma_get_src_port(id));
-      return absl::OkStatus();
-    }
-    error = errno;
   }
+  if (!listeners_.empty()) return absl::OkStatus();
   const std::string where =
       (options_.address.empty() ? "*" : options_.address) + ":" + options_.port;
   return MakeStatus(absl::StatusCode::kUnavailable,
@@ -94,9 +90,29 @@ absl::Status VerbsEndpoint::Listen() {
                         "'kvctl doctor' shows them");
 }
 
+// 0, or an errno. A second listener gets the first one's port.
+int VerbsEndpoint::ListenAt(sockaddr* address) {
+  rdma_cm_id* id = nullptr;
+  if (rdma_create_id(events_->get(), &id, nullptr, RDMA_PS_TCP) != 0) return errno;
+  CmId listener(id);
+  if (address->sa_family == AF_INET6) {
+    int only = 1;
+    if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof only) != 0) {
+      return errno;
+    }
+  }
+  // The port is at the same place in both families.
+  if (port_ != 0) reinterpret_cast<sockaddr_in*>(address)->sin_port = htobe16(port_);
+  if (rdma_bind_addr(id, address) != 0 || rdma_listen(id, kBacklog) != 0) return errno;
+  port_ = be16toh(rdma_get_src_port(id));
+  listeners_.push_back(std::move(listener));
+  return 0;
+}
+
 absl::Status VerbsEndpoint::OpenDevices() {
-  if (!HasNoDevice(listener_.get())) {
-    DUNLIN_ASSIGN_OR_RETURN(auto device, OpenServerDevice(listener_->verbs, listener_->port_num));
+  rdma_cm_id* const listener = listeners_[0].get();
+  if (!HasNoDevice(listener)) {
+    DUNLIN_ASSIGN_OR_RETURN(auto device, OpenServerDevice(listener->verbs, listener->port_num));
     devices_.push_back(std::move(device));
     return absl::OkStatus();
   }
@@ -172,7 +188,7 @@ void VerbsEndpoint::NameItself() {
   for (const auto& device : devices_) names += (names.empty() ? "" : ", ") + device->limits.name;
   const std::string where = options_.address.empty()
                                 ? "*:" + std::to_string(port_)
-                                : AddressText(rdma_get_local_addr(listener_.get()));
+                                : AddressText(rdma_get_local_addr(listeners_[0].get()));
   name_ = "rdma://" + where + " (" + names + ")";
 }
 

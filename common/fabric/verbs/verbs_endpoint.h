@@ -56,6 +56,7 @@ class VerbsEndpoint final : public Endpoint, private PeerKeeper {
 
   // Setting up.
   absl::Status Listen();
+  int ListenAt(sockaddr* address);
   absl::Status OpenDevices();
   absl::Status ChooseDomain();
   absl::Status RegisterRegion();
@@ -86,7 +87,7 @@ class VerbsEndpoint final : public Endpoint, private PeerKeeper {
   uint16_t port_ = 0;
   AtomicDomainChoice domain_;
   std::shared_ptr<CmEvents> events_;
-  CmId listener_;
+  std::vector<CmId> listeners_;
   bool stopped_ = false;
   std::vector<std::shared_ptr<ServerDevice>> devices_;
   UniqueFd epoll_;

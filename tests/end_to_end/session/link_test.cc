@@ -76,6 +76,7 @@ TEST_F(LinkTest, ADeadServerIsAnErrorAtOnceAndNotAMiss) {
   EXPECT_EQ(outcome, Outcome::kUnavailable);
   EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(2));
   EXPECT_EQ(Put(*session_, "k", "w"), Outcome::kUnavailable);
+  EXPECT_FALSE(session_->connection().ok());
 }
 
 TEST_F(LinkTest, AfterARestartTheSessionGoesOnWithTheNewServer) {
@@ -83,6 +84,11 @@ TEST_F(LinkTest, AfterARestartTheSessionGoesOnWithTheNewServer) {
   ASSERT_EQ(Get(*session_, "k", &value_), Outcome::kOk);
   server_->Kill();
   ASSERT_TRUE(server_->Restart().ok());
+  // The new server's sessions have the numbers of the old one's.
+  auto others = Client::Connect(server_->target());
+  ASSERT_TRUE(others.ok()) << others.status();
+  std::vector<std::unique_ptr<Session>> open;
+  for (int i = 0; i < 4; ++i) open.push_back((*others)->OpenSession().value());
   const auto begin = steady_clock::now();
   Outcome outcome = Outcome::kOk;
   while ((outcome == Outcome::kOk || outcome == Outcome::kUnavailable) &&
@@ -90,7 +96,7 @@ TEST_F(LinkTest, AfterARestartTheSessionGoesOnWithTheNewServer) {
     outcome = Get(*session_, "k", &value_);
   }
   // The new server has none of the old one's records, and no location of it is believed.
-  EXPECT_EQ(outcome, Outcome::kNotFound);
+  EXPECT_EQ(outcome, Outcome::kNotFound) << session_->connection();
   EXPECT_EQ(Put(*session_, "k", "w"), Outcome::kOk);
   EXPECT_EQ(Get(*session_, "k", &value_), Outcome::kOk);
   EXPECT_EQ(value_, "w");
@@ -118,6 +124,17 @@ TEST_F(LinkTest, ABatchInFlightEndsWhenTheServerDies) {
   }
   killer.join();
   EXPECT_TRUE(failed);
+}
+
+TEST_F(LinkTest, AnIdleSessionNoticesADeadServer) {
+  ASSERT_EQ(Put(*session_, "k", "v"), Outcome::kOk);
+  server_->Kill();
+  // sleeps to be idle for as long as the client may take to notice
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(session_->GetString(AsBytes("k"), &value_, {.deadline = Milliseconds(30'000)}).outcome,
+            Outcome::kUnavailable);
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::milliseconds(500));
 }
 
 TEST_F(LinkTest, AServerThatHangsIsNoticedByAnIdleSession) {

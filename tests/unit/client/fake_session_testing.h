@@ -130,6 +130,7 @@ class FakeSession final : public Session, private PinnedValue::Owner {
     return page;
   }
   Stats stats() const override { return counters; }
+  absl::Status connection() const override { return absl::OkStatus(); }
   void ForgetLocations() override { ++forgotten; }
   uint32_t max_key_bytes() const override { return 100; }
   uint64_t max_value_bytes() const override { return 200; }

@@ -193,7 +193,6 @@ TEST_F(TcpConnectionTest, TooManyReplies) {
 
 TEST_F(TcpConnectionTest, AReplyOfAnotherLength) {
   std::vector<Chain> chains(3);
-  Chain longer;
   PostReads(chains);
   Say(FrameOf(LaneKind::kChainReply, Bytes(sizeof(ChainReply) + 16)));
   ExpectBroken(absl::StatusCode::kFailedPrecondition, "expected 16 bytes, found 24", 3);

@@ -158,6 +158,7 @@ class FakeSession final : public Session {
   }
 
   Stats stats() const override { return {}; }
+  absl::Status connection() const override { return absl::OkStatus(); }
   void ForgetLocations() override {}
   uint32_t max_key_bytes() const override { return 65'535; }
   uint64_t max_value_bytes() const override { return server_.max_value; }

@@ -222,6 +222,28 @@ TEST_F(ChainQueueTest, TailsQueueBehindTheLanesFrames) {
   EXPECT_EQ(Opcodes(9), Opcode({IBV_WR_RDMA_READ}));
 }
 
+// There are credits, and room for the tail, but none yet for the frame before it.
+TEST_F(ChainQueueTest, TailsDontOvertakeFrames) {
+  Make({.domain = AtomicDomain::kCpu, .staging_bytes = 4096});
+  Chain reads[3];
+  for (Chain& read : reads) {
+    read = NewChain();
+    read.Read(0, 992, 0);
+    queue_->Post(&read);
+  }
+  ASSERT_EQ(adapter_->lists().size(), 3u);
+  stream_->AppendFrame(LaneKind::kReturnBlocks, std::vector<std::byte>(1008), {});
+  Chain chain = NewChain();
+  chain.FetchAdd(4096, 1);
+  queue_->Post(&chain);
+  EXPECT_EQ(adapter_->lists().size(), 3u);
+  adapter_->CompleteAll();
+  Progress();
+  ASSERT_EQ(adapter_->lists().size(), 5u);
+  EXPECT_EQ(HeaderOf(adapter_->lists()[3].bytes[0]).bytes, 1016u);
+  EXPECT_LT(HeaderOf(adapter_->lists()[4].bytes[0]).bytes, 200u);
+}
+
 TEST_F(ChainQueueTest, LongTailsFollowInSeveralMessages) {
   Make({.domain = AtomicDomain::kCpu});
   Chain chain = NewChain();
