@@ -134,6 +134,7 @@ void MultiGetOf16(benchmark::State& state, const StoreShape& shape, uint64_t set
     }
   }
   ratio.Report(state, bound);
+  state.counters["huge_pages"] = run.store.huge_pages();
 }
 
 constexpr StoreShape kSmall{10'000'000, 64};

@@ -71,6 +71,7 @@ void Put(benchmark::State& state, bool application_knows) {
     }
   }
   ratio.Report(state, 2.0);
+  state.counters["huge_pages"] = store.huge_pages();
 }
 
 BENCHMARK_CAPTURE(Put, known_64B, false)->Iterations(2)->Unit(benchmark::kSecond);

@@ -100,10 +100,11 @@ void BlockPool::Spent(uint64_t batch) {
 }
 
 void BlockPool::DropResolved() {
-  while (!batches_.empty() && batches_.front().unresolved == 0) {
-    resolved_batch_ = batches_.front().number;
-    batches_.pop_front();
+  auto first = batches_.begin();
+  for (; first != batches_.end() && first->unresolved == 0; ++first) {
+    resolved_batch_ = first->number;
   }
+  batches_.erase(batches_.begin(), first);
 }
 
 void BlockPool::PutBack(const Block& block, uint64_t batch) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "client/lane/lane.h"
@@ -70,7 +69,7 @@ class BlockPool {
 
   Lane* lane_;
   std::array<Class, kRunClass + 1> classes_;
-  std::deque<Batch> batches_;  // by number; the first is unresolved
+  std::vector<Batch> batches_;  // by number; the first is unresolved
   uint64_t resolved_batch_ = 0;
   uint64_t next_version_ = 0;
   uint64_t versions_left_ = 0;

@@ -197,7 +197,7 @@ void SessionImpl::ServeBlock(Operation& op, M& machine) {
     op.holds_block = false;
   }
   // The deadline costs a look at the clock, which most puts do without.
-  BlockPool::Taken taken = pool_.TakeInHand(machine.block_bytes());
+  BlockPool::Taken taken = pool_.TakeInHand(ClassFor(machine.block_bytes()));
   if (taken.result != Result::kOk) {
     taken = pool_.Take(machine.block_bytes(), DeadlineOf(op));
   }

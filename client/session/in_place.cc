@@ -51,7 +51,6 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
   const uint64_t stamp = env_.now;
   InPlace in_place;
   if (hint.known()) {
-    PrefetchKnown(hint);
     if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place)) return false;
   } else {
     const Placement place = Place(geometry_, env_.directory, key.hash);
@@ -68,6 +67,7 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
 bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
   bool aging = false;
   const Location hint = cache_.FindToRead(key, env_.now, &aging);
+  if (hint.known()) PrefetchKnown(hint);
   Location found;
   if (!GetAt(hint, key, buffer, result, &found)) return false;
   if (!hint.known() || aging) cache_.Remember(key, found, env_.now);
@@ -82,7 +82,6 @@ void SessionImpl::PrefetchBlock(SlotWord word) const {
 
 SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value,
                                        uint64_t expiry, WriteResult* result, Location* found) {
-  PrefetchLineToWrite(mapping_ + hint.slot_address);
   const SizeClass size_class = ClassFor(RecordBytes(key.bytes, value.size(), expiry != 0));
   // Before a block is taken, which would have to be given back.
   if (size_class == kRunClass) return PutEnd::kNotTried;
@@ -115,6 +114,7 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   const Location hint = cache_.Find(key, env_.now, &aging, &place);
   Location found;
   if (!hint.known()) return false;
+  PrefetchLineToWrite(mapping_ + hint.slot_address);
   if (PutAt(hint, key, value, expiry, result, &found) != PutEnd::kDone) return false;
   cache_.Renew(place, found, env_.now);
   return true;

@@ -29,6 +29,17 @@ Key SessionImpl::KeyOf(KnownKey& known) const {
   return {bytes.data(), static_cast<uint32_t>(bytes.size()), where.hash};
 }
 
+// Before anything else is done: whether the place may be believed doesn't matter to a prefetch.
+void SessionImpl::PrefetchLearned(const KnownKey& known) const {
+  const KnownKey::Where& where = known.where_;
+  if (mapping_ == nullptr || where.word == 0) return;
+  PrefetchKnown({where.slot_address, SlotWord(where.word), 0, 0});
+}
+
+void SessionImpl::PrefetchSlot(const KnownKey& known) const {
+  if (mapping_ != nullptr) PrefetchLineToWrite(mapping_ + known.where_.slot_address);
+}
+
 // REQUIRES: KeyOf(known) was asked for since the call began.
 Location SessionImpl::LocationOf(const KnownKey& known, bool* aging) const {
   const KnownKey::Where& where = known.where_;
@@ -67,6 +78,7 @@ bool SessionImpl::GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetRe
 
 GetResult SessionImpl::GetKnown(KnownKey& known, std::span<std::byte> buffer,
                                 const CallOptions& options) {
+  PrefetchLearned(known);
   if (InPlaceAdmitted(known.bytes())) {
     GetResult result;
     Hold();
@@ -104,6 +116,7 @@ bool SessionImpl::PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, Writ
 }
 
 WriteResult SessionImpl::PutKnown(KnownKey& known, Bytes value, const PutOptions& options) {
+  PrefetchSlot(known);
   WriteResult result;
   if (PutsInPlace(value, options) && InPlaceAdmitted(known.bytes())) {
     Hold();

@@ -192,7 +192,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
     bool aging = false;
   };
   static constexpr size_t kInPlaceGroup = 16;
-  // A get of the key at `hint`, or if that is unknown at any place.
+  // A get of the key at `hint`, whose lines were asked for, or if that is unknown at any place.
   bool GetAt(const Location& hint, const Key& key, std::span<std::byte> buffer, GetResult* result,
              Location* found);
   enum class PutEnd : uint8_t {
@@ -217,6 +217,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
 
   // --- known_key.cc
   Key KeyOf(KnownKey& known) const;
+  void PrefetchLearned(const KnownKey& known) const;
+  void PrefetchSlot(const KnownKey& known) const;
   Location LocationOf(const KnownKey& known, bool* aging) const;
   static void Learn(KnownKey& known, const Location& location, uint64_t stamp);
   void LearnFromCache(KnownKey& known);

@@ -20,7 +20,7 @@ class SessionImpl;
 // seen to be current for too long, and when the session has a new connection. With another session
 // the place is learned anew. What was put elsewhere meanwhile is found, at the cost of a cold call.
 //
-// Owns a copy of the key; about 112 bytes, and the heap's for a key of over 24. A copy of a
+// Owns a copy of the key; about 120 bytes, and the heap's for a key of over 24. A copy of a
 // KnownKey is as good as the first. Not thread safe: one thread at a time.
 class DUNLIN_EXPORT KnownKey {
  public:

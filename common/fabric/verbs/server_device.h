@@ -17,6 +17,7 @@ struct ServerDevice {
   uint8_t port = 1;
   DeviceLimits limits;
   ProtectionDomain pd;
+  CompletionQueue cover;      // see OpenServerDevice; mostly none
   CompletionChannel channel;  // of all its peers' completion queues; non-blocking
   RegionMemory memory;
   bool removed = false;

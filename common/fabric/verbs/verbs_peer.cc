@@ -16,9 +16,7 @@ namespace {
 // Messages under way to one client: as many as it has receive buffers by default, one that returns
 // credits, and a probe.
 constexpr uint32_t kSegments = 40;
-// More than are needed: with these sizes of queues no peer's lands at the one place (page 144) of a
-// process's mappings where libsiw, up to rdma-core 44 at least, takes a queue for missing.
-constexpr uint32_t kSendSlots = 128;
+constexpr uint32_t kSendSlots = 64;
 constexpr uint32_t kMostInline = 256;
 
 }  // namespace

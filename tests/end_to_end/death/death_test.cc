@@ -153,9 +153,7 @@ TEST_F(DeathTest, KilledWritersLeaveTheirLastWriteDoneOrNotAndNothingElse) {
 }
 
 TEST_F(DeathTest, TwoHundredSessionsLostAtOnce) {
-  // The kernel's siw gives a process no more than some 35 queue pairs of this size.
-  const char* fabric = std::getenv("TEST_FABRIC");
-  const int sessions = fabric != nullptr && std::string(fabric) == "siw" ? 20 : 200;
+  constexpr int sessions = 200;
   Writer writer(*server_, sessions, "many");
   ASSERT_NO_FATAL_FAILURE(AwaitProgress(writer, static_cast<uint64_t>(sessions)));
   EXPECT_GE(client_->Status(false)->sessions.size(), static_cast<size_t>(sessions));

@@ -36,11 +36,13 @@ int Run(dunlin::Client& client, int file, int sessions, const std::string& id) {
     const bool added = session.Add(dunlin::AsBytes("sum"), 1).ok();
     acknowledged += added;
     if (pwrite(file, &acknowledged, sizeof acknowledged, 0) != sizeof acknowledged) return 1;
-    if (!added) return Fail(absl::UnavailableError("an addition failed"));
+    if (!added) return Fail(session.connection());
     const std::string text = std::to_string(round % 50);
     const std::string value(100 + round % 700, 'v');
-    if (!session.Put("own-" + id + "-" + text, value).ok()) return 1;
-    if (!session.Put("shared-" + text, value).ok()) return 1;
+    for (const std::string& key : {"own-" + id + "-" + text, "shared-" + text}) {
+      const absl::Status put = session.Put(key, value).status();
+      if (!put.ok()) return Fail(put);
+    }
     if (round % 3 == 0) session.Remove("shared-" + text).IgnoreError();
     if (sessions > 1 && round + 1 == open.size()) pause();
   }
