@@ -29,7 +29,7 @@ namespace {
 
 constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
 constexpr long kHugetlbfsMagic = 0x958458f6;
-constexpr const char* kFreeHugePages = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+constexpr const char* kHugePageCounts = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -37,10 +37,26 @@ absl::Status Errno(int error, const std::string& what) {
   return absl::ErrnoToStatus(error, ToAbsl(what));
 }
 
-uint64_t FreeHugePages() {
-  std::ifstream file(kFreeHugePages);
+uint64_t HugePageCount(const char* which) {
+  std::ifstream file(std::string(kHugePageCounts) + which);
   uint64_t pages = 0;
   return file >> pages ? pages : 0;
+}
+
+// Those that are promised to somebody who has not touched them yet are free in name only.
+uint64_t FreeHugePages() {
+  const uint64_t free = HugePageCount("free_hugepages");
+  const uint64_t promised = HugePageCount("resv_hugepages");
+  return free > promised ? free - promised : 0;
+}
+
+// Whether the pages can be had: mapping them reserves them, for good.
+bool ReserveHugePages(int fd, uint64_t bytes) {
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return false;
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) return false;
+  munmap(base, bytes);
+  return true;
 }
 
 std::string HugePageRemedy(uint64_t pages) {
@@ -73,12 +89,13 @@ absl::Status Region::OpenHugeMemfd(const ServerOptions& o, Logger& logger) {
   } else {
     fd_.Reset(memfd_create(
         "dunlin-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | (21u << MFD_HUGE_SHIFT)));
-    if (fd_.valid()) {
+    if (fd_.valid() && ReserveHugePages(fd_.get(), wanted * kHugePageBytes)) {
       huge_pages_ = true;
       page_bytes_ = kHugePageBytes;
       return absl::OkStatus();
     }
     why = "the system refuses huge pages: " + std::string(strerror(errno));
+    fd_.Reset();
   }
   if (o.huge() == HugePages::kAlways) {
     return absl::ResourceExhaustedError("huge-pages: " + why + "; " + HugePageRemedy(wanted));

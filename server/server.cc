@@ -28,6 +28,7 @@ namespace {
 constexpr int64_t kNanosPerTick = 1'000'000;
 constexpr int kIdlePeriod = 100;          // ms between wake-ups without a session
 constexpr uint64_t kStallLimit = 10'000;  // ms without taking a byte of waiting replies
+constexpr uint64_t kNoSessionLimit = 60'000;  // ms that a remote peer may stay without a session
 constexpr size_t kSpareConnections = 64;  // beyond max-sessions, for kvctl status and the like
 constexpr uint64_t kProbePeriod = 1000;
 constexpr int kMostEvents = 64;
@@ -349,6 +350,7 @@ void Server::AddRemote(std::unique_ptr<EndpointPeer> peer) {
   Entry& entry = connections_[id];
   entry.lane = std::make_unique<LaneConnection>(std::move(peer));
   entry.readable = true;
+  entry.since = core_.tick();
   QueueRead(id, entry);
 }
 
@@ -420,6 +422,12 @@ void Server::CloseStalled() {
     lane.NoteStall(core_.tick());
     if (lane.stalled_since() != 0 && core_.tick() - lane.stalled_since() >= kStallLimit) {
       CloseConnection(here->first, "it reads no replies");
+      continue;
+    }
+    // Room for those who want one: a client that only asks for the status connects again.
+    const bool idle = lane.remote() && lane.peer().session == 0 && !lane.waiting();
+    if (idle && core_.tick() - here->second.since >= kNoSessionLimit) {
+      CloseConnection(here->first, "");
     }
   }
 }

@@ -52,6 +52,7 @@ class Server {
     uint32_t events = 0;    // that epoll waits for; a socket's
     bool readable = false;  // a remote peer has sent what was not read yet
     bool queued = false;    // in readable_
+    uint64_t since = 0;     // tick; a remote peer's
   };
   // A session without a connection, whose process goes on.
   struct Lost {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "client/connect/directory_copy.h"
 #include "client/lane/lane.h"
 #include "common/base/check.h"
 #include "common/layout/checksum.h"
@@ -65,6 +64,12 @@ ShmStore::ShmStore(const StoreShape& shape) : shape_(shape) {
   DUNLIN_CHECK_OK(region);
   region_ = *region;
   Fill();
+  DUNLIN_CHECK_OK(directory_.Refresh(
+      [this](uint64_t offset, std::span<std::byte> to) {
+        region_->ReadWords(offset, to);
+        return absl::OkStatus();
+      },
+      region_->constants()));
 }
 
 std::unique_ptr<Session> ShmStore::OpenSession(uint64_t cache_bytes) {
@@ -96,19 +101,9 @@ void ShmStore::Fill() {
 ShmStore::Lines ShmStore::Find(uint64_t n) const {
   char key[kKeyBytes];
   WriteKey(n, key);
-  static thread_local std::pair<const void*, std::unique_ptr<DirectoryCopy>> cached;
-  if (cached.first != region_.get()) {
-    cached = {region_.get(), std::make_unique<DirectoryCopy>()};
-    DUNLIN_CHECK_OK(cached.second->Refresh(
-        [this](uint64_t offset, std::span<std::byte> to) {
-          region_->ReadWords(offset, to);
-          return absl::OkStatus();
-        },
-        region_->constants()));
-  }
   const Geometry& g = region_->geometry();
   uint64_t hash = HashKey(AsBytes({key, kKeyBytes}), g.hash_seed);
-  Placement place = Place(g, cached.second->view(), hash);
+  Placement place = Place(g, directory_.view(), hash);
   Lines lines{};
   for (int b = 0; b < 2; ++b) {
     lines.bucket[b] = region_->base() + place.bucket[b];

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/connect/directory_copy.h"
 #include "client/connect/mapped_region.h"
 #include "common/base/random.h"
 #include "dunlin/client.h"
@@ -61,6 +62,7 @@ class ShmStore {
   std::unique_ptr<testing::ServerProcess> server_;
   std::unique_ptr<Client> client_;
   std::shared_ptr<MappedRegion> region_;
+  DirectoryCopy directory_;  // of the filled store
   bool huge_pages_ = false;
 };
 

@@ -23,8 +23,9 @@ dunlin_code dunlin_connect(const char* target, const dunlin_client_options* opti
   *client = nullptr;
   if (target == nullptr) return ReportInvalid("target: expected a text, found NULL", error);
   dunlin_client_options complete = DUNLIN_CLIENT_OPTIONS_INIT;
-  if (!ReadOptions(options, complete) || !IsDeadline(complete.connect_deadline_ms)) {
-    return ReportInvalid("client options: expected their size of this release, and a deadline",
+  if (!ReadOptions(options, complete) || !IsDeadline(complete.connect_deadline_ms) ||
+      !IsDeadline(complete.server_timeout_ms)) {
+    return ReportInvalid("client options: expected their size of this release, and times",
                          error);
   }
   return Guarded(DUNLIN_CODE_INTERNAL, [&] {
@@ -32,6 +33,7 @@ dunlin_code dunlin_connect(const char* target, const dunlin_client_options* opti
     if (complete.name != nullptr) cc.name = complete.name;
     cc.connect_deadline = Milliseconds(complete.connect_deadline_ms);
     cc.read_only = complete.read_only;
+    cc.server_timeout = Milliseconds(complete.server_timeout_ms);
     auto made = std::make_unique<dunlin_client>();
     auto connected = dunlin::Client::Connect(target, cc);
     if (!connected.ok()) return Report(connected.status(), error);

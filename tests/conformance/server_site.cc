@@ -113,8 +113,11 @@ class ServerSite final : public Site {
 
 absl::StatusOr<std::unique_ptr<Site>> MakeServerSite() {
   const TestFabric fabric = FabricUnderTest();
-  DUNLIN_ASSIGN_OR_RETURN(std::unique_ptr<ServerProcess> server,
-                          ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY, .fabric = fabric}));
+  DUNLIN_ASSIGN_OR_RETURN(
+      std::unique_ptr<ServerProcess> server,
+      ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
+                            .more = {"--huge-pages=never"},  // others may have taken them
+                            .fabric = fabric}));
   DUNLIN_ASSIGN_OR_RETURN(std::shared_ptr<ForkGuard> guard, ForkGuard::Create());
   std::unique_ptr<Opener> opener;
   if (fabric.name == "shm") {

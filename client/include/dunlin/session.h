@@ -173,7 +173,8 @@ class DUNLIN_EXPORT Session {
   virtual bool SubmitPut(Bytes key, Bytes value, WriteCallback done,
                          const PutOptions& options = {}) = 0;
   virtual bool SubmitRemove(Bytes key, WriteCallback done, const CallOptions& options = {}) = 0;
-  // Carries submitted operations on; returns how many completed.
+  // Carries submitted operations on; returns how many completed. Doesn't wait, unless a connection
+  // was lost in the middle of a write: making another one may take the client's connect_deadline.
   virtual uint32_t Poll() = 0;
   virtual uint32_t in_flight() const = 0;
   // Polls until none is in flight.

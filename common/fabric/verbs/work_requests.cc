@@ -11,6 +11,11 @@
 namespace dunlin {
 namespace {
 
+// siw (Linux 6.1, siw_try_1seg) answers a READ of up to so many bytes that crosses a page's border
+// with parts of wrong lengths, so such a READ is cut there.
+constexpr uint32_t kShortRead = 32;
+constexpr uint64_t kPage = 4096;
+
 uint64_t BytesOf(const Work& work) { return uint64_t{work.length} + work.tail_length; }
 
 PieceKind KindOf(Verb verb) {
@@ -88,8 +93,14 @@ void CutChain(const Chain& chain, uint32_t end, const KeyTable& keys, const Segm
       const uint64_t in_key = key.bytes - (at - key.offset);
       uint32_t bytes = static_cast<uint32_t>(std::min(
           {total - cursor.offset, in_key, uint64_t{room}, uint64_t{limits.max_piece_bytes}}));
-      // A word that lies across the cut would not be read or written whole.
-      if (bytes != total - cursor.offset) bytes -= static_cast<uint32_t>((at + bytes) % kWordBytes);
+      const uint64_t address = key.address + (at - key.offset);
+      const uint32_t in_page = static_cast<uint32_t>(kPage - address % kPage);
+      if (KindOf(work.verb) == PieceKind::kRead && bytes <= kShortRead && bytes > in_page) {
+        bytes = in_page;
+      } else if (bytes != total - cursor.offset) {
+        // A word that lies across the cut would not be read or written whole.
+        bytes -= static_cast<uint32_t>((at + bytes) % kWordBytes);
+      }
       if (bytes == 0) return;
       segment.pieces[segment.count++] = {KindOf(work.verb),
                                          static_cast<uint8_t>(cursor.work),

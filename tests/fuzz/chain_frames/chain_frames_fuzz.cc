@@ -90,7 +90,14 @@ void Reply(std::span<const std::byte> input) {
     work.length = std::to_integer<uint32_t>(input[i]) % (kLength + 1);
     work.local = 2 * kLength * i;
   }
-  const std::string why = ApplyChainReply(chain, 0, input.subspan(count));
+  const auto reply = input.subspan(count);
+  const std::string why = ApplyChainReply(chain, 0, reply);
+  if (why.empty()) {
+    ChainReply head;
+    DUNLIN_CHECK_EQ(reply.size(), ChainReplyBytes(chain, 0));
+    std::memcpy(&head, reply.data(), sizeof head);
+    DUNLIN_CHECK(head.outcome == 0 && head.reserved == 0);
+  }
   for (uint32_t i = 0; i < count; ++i) {
     const Work& work = chain.work[i];
     const bool reads = why.empty() && work.verb == Verb::kRead;
