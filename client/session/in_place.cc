@@ -66,6 +66,8 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
 
 bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
   bool aging = false;
+  // Both lines: if the location turns out to be stale the second is needed at once.
+  cache_.Prefetch(key.hash);
   const Location hint = cache_.FindToRead(key, env_.now, &aging);
   if (hint.known()) PrefetchKnown(hint);
   Location found;
