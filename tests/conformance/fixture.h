@@ -23,7 +23,7 @@ Bytes Repeat(size_t bytes, uint64_t word);
 uint64_t WordOf(std::span<const std::byte> bytes, size_t i);
 
 // How long a test waits for what must come before it fails.
-inline constexpr int64_t kPatienceNanos = 20'000'000'000;
+inline constexpr int64_t kPatienceNanos = 120'000'000'000;
 
 // Polls until `count` more chains were handed back, or patience is at its end (a failure).
 std::vector<Chain*> TakeBack(Channel& channel, size_t count);

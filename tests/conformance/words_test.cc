@@ -187,7 +187,7 @@ TEST_F(WordsTest, TornReadsHappenAndAChecksumTellsThem) {
   uint64_t bytes = std::min<uint64_t>(8192, most);
   for (; looks.torn == 0 && bytes <= most && !HasFailure(); bytes *= 8) {
     looks = ReadWhileWritten(reader->channel(), writer->channel(), at, static_cast<uint32_t>(bytes),
-                             kPatienceNanos / 20);
+                             1'000'000'000);
   }
   RecordProperty("torn_at_bytes", std::to_string(bytes / 8));
   EXPECT_GT(looks.torn, 0u) << "of " << looks.whole << " READs: this run has shown nothing";
