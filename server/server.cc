@@ -33,7 +33,7 @@ constexpr size_t kSpareConnections = 64;  // beyond max-sessions, for kvctl stat
 constexpr uint64_t kProbePeriod = 1000;
 constexpr int kMostEvents = 64;
 constexpr int kMostAccepts = 16;
-constexpr uint64_t kAcceptPause = 100;
+constexpr uint64_t kAcceptPause = 1000;
 
 absl::Status Errno(const std::string& what) { return absl::ErrnoToStatus(errno, ToAbsl(what)); }
 

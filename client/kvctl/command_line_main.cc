@@ -166,7 +166,10 @@ CLI::Option* Parser::AddChoice(CLI::App* app, const char* name, std::string* tar
 }
 
 void Parser::AddGlobalOptions() {
-  app_.add_option("--server", text_.server, "Socket of the server")
+  app_.add_option(
+          "--server", text_.server,
+          "Where the server is: shm://PATH of its socket, tcp://HOST:PORT or rdma://HOST:PORT; or "
+          "several, separated by commas: the first that answers")
       ->envname("DUNLIN_SERVER")
       ->capture_default_str();
   app_.add_option("--timeout", text_.timeout, "Longest wait for the server, as in 500ms")

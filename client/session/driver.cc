@@ -37,7 +37,8 @@ uint32_t SessionImpl::ScratchFor(uint32_t key_bytes) const {
 Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& options) {
   if (key.empty()) return Outcome::kInvalidArgument;
   if (key.size() > geometry_.max_key_bytes) return Outcome::kTooLarge;
-  if (Outcome admitted = Admit(); admitted != Outcome::kOk) return admitted;
+  const Milliseconds patience = options.deadline.value_or(options_.default_deadline);
+  if (Outcome admitted = Admit(patience); admitted != Outcome::kOk) return admitted;
   op.key = KeyOf(key);
   op.outcome = Outcome::kInternal;
   op.has_hint = false;
@@ -47,7 +48,7 @@ Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& option
   op.overdue = false;
   op.incarnation = link_->constants.incarnation;
   op.deadline.reset();
-  op.patience = options.deadline.value_or(options_.default_deadline);
+  op.patience = patience;
   op.began = env_.now;
   op.string = nullptr;
   op.get_result = nullptr;
@@ -420,8 +421,9 @@ void SessionImpl::AwaitBlocking(Operation& op) {
     }
     // Nothing was changed, so over another connection the call may begin again.
     const bool lost = op.outcome == Outcome::kUnavailable && !channel_->broken().ok();
-    if (!lost || mapping_ != nullptr || DeadlineOf(op).NanosLeft() == 0) return;
-    if (Admit() != Outcome::kOk || !BeginAgain(op)) return;
+    if (!lost || mapping_ != nullptr) return;
+    const Milliseconds left(DeadlineOf(op).NanosLeft() / 1'000'000);
+    if (Admit(left) != Outcome::kOk || !BeginAgain(op)) return;
     Hold();
     Resume(op);
   }

@@ -16,6 +16,8 @@ constexpr int64_t kLongestWait = 50 * kMillisecond;
 constexpr int64_t kTickReadPeriod = 10'000 * kMillisecond;
 // How long a write of unknown fate waits for another try to connect.
 constexpr int64_t kReconnectPause = 5 * kMillisecond;
+// A chain that is younger is not what is slow.
+constexpr uint64_t kOverdueTicks = 100;
 constexpr size_t kReadPiece = size_t{1} << 20;
 // Each took the loss of a connection.
 constexpr uint32_t kMostRestarts = 3;
@@ -51,16 +53,17 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
   if (holds_ != 0) SetMark(env_.now);
 }
 
-bool SessionImpl::Reconnect() {
+bool SessionImpl::Reconnect(Milliseconds patience) {
   // What is pinned lies in the old connection's mapping.
-  if (pins_ != 0 || clock_.NowNanos() < reconnect_at_) return false;
+  if (pins_ != 0 || clock_.NowNanos() < reconnect_at_ || patience.count() <= 0) return false;
   EndBroken();
   Opener::Request request = origin_.request;
   request.replaces = link_->session_id;
   request.replaces_token = link_->token;
   request.replaces_incarnation = link_->constants.incarnation;
   const uint64_t losses = origin_.health->losses();
-  auto opened = origin_.opener->OpenSession(request, Deadline::After(origin_.connect_deadline));
+  auto opened = origin_.opener->OpenSession(
+      request, Deadline::After(std::min(patience, origin_.connect_deadline)));
   if (opened.ok()) {
     Adopt(*std::move(opened));
     losses_seen_ = losses;
@@ -161,6 +164,8 @@ void SessionImpl::WaitForChains() {
 void SessionImpl::BreakIfOverdue() {
   for (Operation& op : operations_) {
     if (op.stage != Operation::Stage::kPosted || DeadlineOf(op).NanosLeft() != 0) continue;
+    // Under contention a deadline may pass in the middle of chains that are answered at once.
+    if (env_.now - op.posted < kOverdueTicks) continue;
     op.overdue = true;
     channel_->Break(absl::DeadlineExceededError("an operation got no answer before its deadline"));
   }
@@ -178,7 +183,12 @@ bool SessionImpl::IsLost(Operation& op, const ResolveMachine::Lost& lost) {
 }
 
 void SessionImpl::ResolveLost() {
-  if (!channel_->broken().ok() && !Reconnect()) Pause(kReconnectPause);
+  if (!channel_->broken().ok()) {
+    // One connection for all: the most patient decides.
+    int64_t left = 0;
+    for (Operation* op : lost_) left = std::max(left, DeadlineOf(*op).NanosLeft());
+    if (!Reconnect(Milliseconds(left / kMillisecond))) Pause(kReconnectPause);
+  }
   std::vector<Operation*> lost;
   lost.swap(lost_);
   for (Operation* op : lost) {

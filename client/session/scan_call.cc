@@ -55,6 +55,26 @@ Outcome SessionImpl::ScanOne(ScanCursor at, const ScanOptions& options, ScanCurs
   return op.outcome;
 }
 
+// Where nothing is mapped a bucket costs a round trip, and most of a young index is empty: looks at
+// ever more buckets at once until one has something in it. After an error the caller's own read
+// says why.
+ScanCursor SessionImpl::SkipEmpty(ScanCursor at) {
+  constexpr uint32_t kFirst = 8;
+  constexpr uint32_t kMost = 8192;
+  for (uint32_t ahead = kFirst; !at.end(); ahead = std::min(ahead * 2, kMost)) {
+    const ScanPlace place = PlaceScan(geometry_, env_.directory, at);
+    const uint32_t count = std::min(ahead, place.buckets);
+    buckets_.resize(size_t{count} * geometry_.bucket_bytes);
+    if (!ReadRegion(place.address, buckets_).ok()) return at;
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::byte* bucket = buckets_.data() + size_t{i} * geometry_.bucket_bytes;
+      if (!EmptyBucket(geometry_, bucket, place.identity)) return place.After(i);
+    }
+    at = place.After(count);
+  }
+  return at;
+}
+
 // A value of many pages is read like any other, by its key; it may have changed or gone meanwhile,
 // which a scan allows.
 Outcome SessionImpl::FetchRuns(size_t first, const ScanOptions& options,
@@ -90,7 +110,8 @@ absl::StatusOr<ScanPage> SessionImpl::Scan(uint64_t cursor, const ScanOptions& o
       outcome = FetchRuns(first, options, &page.entries);
     }
     if (outcome != Outcome::kOk) return ToStatus(outcome, "scan");
-    at = next;
+    const bool nothing = page.entries.size() == first;
+    at = nothing && mapping_ == nullptr ? SkipEmpty(next) : next;
   }
   page.done = at.end();
   page.next = at.raw();

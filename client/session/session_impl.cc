@@ -121,6 +121,14 @@ void SessionImpl::Unpin() {
   Unhold();
 }
 
+absl::Status SessionImpl::connection() const {
+  if (!channel_->broken().ok()) return connect_error_.ok() ? channel_->broken() : connect_error_;
+  if (origin_.health->losses() != losses_seen_) {
+    return absl::UnavailableError("the server does not answer");
+  }
+  return link_->lane->HungUp() ? link_->lane->broken() : absl::OkStatus();
+}
+
 Stats SessionImpl::stats() const {
   Stats stats = stats_;
   stats.lane_messages = pool_.lane_messages();

@@ -68,9 +68,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   absl::StatusOr<ScanPage> Scan(uint64_t cursor, const ScanOptions& options) override;
 
   Stats stats() const override;
-  absl::Status connection() const override {
-    return channel_->broken().ok() || connect_error_.ok() ? channel_->broken() : connect_error_;
-  }
+  absl::Status connection() const override;
   void ForgetLocations() override { cache_.Clear(); }
   uint32_t max_key_bytes() const override { return geometry_.max_key_bytes; }
   uint64_t max_value_bytes() const override { return geometry_.max_value_bytes; }
@@ -79,10 +77,13 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   absl::Status FetchDirectory();
 
  private:
+  static constexpr Milliseconds kPatient = Milliseconds::max();
+
   // --- session_impl.cc
   uint64_t Tick() { return ticks_.Now(); }
-  // May this call go ahead? Everything but kOk is the call's outcome.
-  Outcome Admit() {
+  // May this call go ahead? Everything but kOk is the call's outcome. `patience`: how long it may
+  // take to make a lost connection anew; the client's connect_deadline holds, too.
+  Outcome Admit(Milliseconds patience = kPatient) {
     if (guard_->InChild()) return Outcome::kForked;
     env_.now = Tick();
     if (env_.now != last_tick_) {
@@ -90,7 +91,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
     } else if (++same_tick_calls_ <= 16 || same_tick_calls_ % 64 == 0) {
       OnSameTick();
     }
-    return channel_->broken().ok() || Reconnect() ? Outcome::kOk : Outcome::kUnavailable;
+    return channel_->broken().ok() || Reconnect(patience) ? Outcome::kOk : Outcome::kUnavailable;
   }
   void OnNewTick();
   void OnSameTick();
@@ -112,7 +113,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   // --- link.cc
   void Adopt(std::unique_ptr<SessionParts> parts);
   // In place of a broken connection; false if there is none to be had yet.
-  bool Reconnect();
+  bool Reconnect(Milliseconds patience);
   void EndBroken();
   absl::Status ReadRegion(uint64_t offset, std::span<std::byte> to);
   void ReadServerTick();
@@ -246,6 +247,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   // --- scan_call.cc
   static void DropOtherPasses(Operation& op, const ScanBucket& scan);
   void CopyEntries(Operation& op, const ScanBucket& scan);
+  ScanCursor SkipEmpty(ScanCursor at);
   Outcome ScanOne(ScanCursor at, const ScanOptions& options, ScanCursor* next,
                   std::vector<ScanEntry>* entries);
   Outcome FetchRuns(size_t first, const ScanOptions& options, std::vector<ScanEntry>* entries);
@@ -280,6 +282,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool new_chains_ = false;           // posted since the last poll
   std::vector<Chain*> returned_;      // while another was waited for
   std::vector<Operation*> lost_;      // at stage kLost
+  std::vector<std::byte> buckets_;    // that a scan looks at ahead
   uint32_t idle_waits_ = 0;           // for chains, since one came back
 
   uint64_t losses_seen_ = 0;  // of the server's health, when the link was new

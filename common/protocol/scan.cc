@@ -14,6 +14,38 @@ constexpr uint8_t kMaxTorn = 8;
 
 }  // namespace
 
+ScanPlace PlaceScan(const Geometry& g, const DirectoryView& directory, ScanCursor at) {
+  const uint64_t hash = uint64_t{at.position()} << (64 - kMaxDirectoryDepth);
+  const DirectoryEntry entry(directory.entries[PrefixOf(hash, directory.depth)]);
+  ScanPlace place;
+  place.depth = entry.depth();
+  place.position = at.position();
+  // The bucket number counts in a subtable of that depth only; in a split one its keys lie
+  // anywhere.
+  place.bucket = at.depth() == place.depth ? at.bucket() & g.bucket_mask : 0;
+  place.buckets = g.bucket_mask + 1 - place.bucket;
+  place.address = entry.region_offset() + uint64_t{place.bucket} * g.bucket_bytes;
+  place.identity = BucketHeader::Free(PrefixOf(hash, place.depth), place.depth);
+  return place;
+}
+
+ScanCursor ScanPlace::After(uint32_t skip) const {
+  if (skip < buckets) return ScanCursor::Make(position, depth, bucket + skip);
+  const uint64_t step = uint64_t{1} << (kMaxDirectoryDepth - depth);
+  const uint64_t first = uint64_t{position} / step * step;
+  return first + step >= uint64_t{1} << kMaxDirectoryDepth
+             ? ScanCursor(ScanCursor::kEnd)
+             : ScanCursor::Make(static_cast<uint32_t>(first + step), 0, 0);
+}
+
+bool EmptyBucket(const Geometry& g, const std::byte* bucket, BucketHeader identity) {
+  uint64_t slots = 0;
+  for (uint32_t s = 0; s < g.slots_per_bucket; ++s) {
+    slots |= PlainWord(bucket + kWordBytes + s * kWordBytes);
+  }
+  return slots == 0 && BucketHeader(PlainWord(bucket)).SameIdentity(identity);
+}
+
 Action ScanBucket::Finish(Result result) {
   result_ = result;
   state_ = State::kDone;
@@ -36,24 +68,11 @@ Action ScanBucket::Step(const Env& env, Chain& chain) {
 Action ScanBucket::ReadBucket(const Env& env, Chain& chain) {
   if (++attempts_ > env.max_attempts) return Finish(Result::kContended);
   const Geometry& g = *env.geometry;
-  uint64_t hash = uint64_t{at_.position()} << (64 - kMaxDirectoryDepth);
-  DirectoryEntry entry(env.directory.entries[PrefixOf(hash, env.directory.depth)]);
-  uint32_t depth = entry.depth();
-  // The bucket number counts in a subtable of that depth only; in a split one its keys lie
-  // anywhere.
-  uint32_t bucket = at_.depth() == depth ? at_.bucket() & g.bucket_mask : 0;
-  identity_ = BucketHeader::Free(PrefixOf(hash, depth), depth);
-  if (bucket < g.bucket_mask) {
-    next_ = ScanCursor::Make(at_.position(), depth, bucket + 1);
-  } else {
-    uint64_t step = uint64_t{1} << (kMaxDirectoryDepth - depth);
-    uint64_t first = uint64_t{at_.position()} / step * step;
-    next_ = first + step >= uint64_t{1} << kMaxDirectoryDepth
-                ? ScanCursor(ScanCursor::kEnd)
-                : ScanCursor::Make(static_cast<uint32_t>(first + step), 0, 0);
-  }
+  const ScanPlace place = PlaceScan(g, env.directory, at_);
+  identity_ = place.identity;
+  next_ = place.After(1);
   chain.Clear();
-  chain.Read(entry.region_offset() + uint64_t{bucket} * g.bucket_bytes, g.bucket_bytes, 0);
+  chain.Read(place.address, g.bucket_bytes, 0);
   state_ = State::kBucket;
   return Action::kPost;
 }

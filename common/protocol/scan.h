@@ -28,6 +28,24 @@ class ScanCursor {
   uint64_t raw_;
 };
 
+// The bucket at which a cursor stands, and what follows it in its subtable.
+struct ScanPlace {
+  uint64_t address = 0;
+  uint32_t bucket = 0;    // its number in the subtable
+  uint32_t buckets = 0;   // from it to the subtable's end
+  BucketHeader identity;  // that it must bear
+  uint32_t depth = 0;     // of the subtable
+  uint32_t position = 0;  // of the cursor
+
+  // The cursor `skip` buckets further on, at most `buckets`.
+  ScanCursor After(uint32_t skip) const;
+};
+ScanPlace PlaceScan(const Geometry& geometry, const DirectoryView& directory, ScanCursor at);
+
+// Whether a bucket that was read is one of that identity with nothing in it: a scan may pass over
+// it.
+bool EmptyBucket(const Geometry& geometry, const std::byte* bucket, BucketHeader identity);
+
 // Reads all records of one bucket: 1 RTT for the bucket, then one for each 8 records. A key that is
 // in the index throughout a scan of all buckets keeps its slot, so it is met at least once; a
 // record that is met was its key's current one when the bucket was read. Expired records are left

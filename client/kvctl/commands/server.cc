@@ -94,6 +94,12 @@ ExitCode RunStatus(Context& context) {
   Report report;
   report.Add("release", status->release);
   report.Add("state", status->state);
+  report.Add("atomic_domain", status->atomic_domain);
+  std::string endpoints;
+  for (const std::string& endpoint : status->endpoints) {
+    endpoints += (endpoints.empty() ? "" : ", ") + endpoint;
+  }
+  report.Add("endpoints", endpoints.empty() ? "none but its socket" : endpoints);
   report.Add("uptime_ms", status->uptime_ms, Unit::kMillis);
   report.Add("layout_version", status->layout_version, Unit::kNone);
   report.AddExact("incarnation", status->incarnation);

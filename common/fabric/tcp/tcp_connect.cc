@@ -34,7 +34,7 @@ absl::StatusOr<Addresses> Resolve(const std::string& host, const std::string& po
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
   if (error == 0) return Addresses(found, freeaddrinfo);
-  const bool for_now = error == EAI_AGAIN || error == EAI_MEMORY || error == EAI_SYSTEM;
+  const bool for_now = error != EAI_SERVICE && error != EAI_BADFLAGS;
   return MakeStatus(for_now ? absl::StatusCode::kUnavailable : absl::StatusCode::kInvalidArgument,
                     "host '" + host + "', port '" + port + "': " + gai_strerror(error));
 }

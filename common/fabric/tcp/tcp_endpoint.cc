@@ -145,13 +145,31 @@ absl::Status TcpEndpoint::Bind(const Options& options) {
                         ErrnoText(error) + "): expected a free port at an address of this machine");
 }
 
+void TcpEndpoint::WatchListener(bool watch) {
+  epoll_event event{};
+  event.events = watch ? uint32_t{EPOLLIN} : 0;
+  event.data.u64 = kListener;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
+  paused_ = !watch;
+}
+
+void TcpEndpoint::Probe() {
+  if (paused_ && listener_.valid()) WatchListener(true);
+}
+
 void TcpEndpoint::Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted) {
   for (int i = 0; i < kMostAccepts && listener_.valid(); ++i) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
     UniqueFd socket(accept4(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length,
                             SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.valid()) return;
+    if (!socket.valid()) {
+      // What can't be accepted stays in the backlog and would wake the server without end.
+      const bool shortage =
+          errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+      if (shortage) WatchListener(false);
+      return;
+    }
     // A peer that has hung up already shows when it is read.
     TuneTcpSocket(socket.get(), options_.silence_ms).IgnoreError();
     const uint64_t number = next_++;

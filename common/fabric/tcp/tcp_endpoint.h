@@ -30,7 +30,8 @@ class TcpEndpoint final : public Endpoint {
   int fd() const override { return epoll_.get(); }
   void Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
                 std::vector<Ready>& ready) override;
-  void Probe() override {}  // the kernel does (keep-alive)
+  // Peers are looked after by the kernel (keep-alive); takes up accepting after a shortage.
+  void Probe() override;
   void StopAccepting() override { listener_.Reset(); }
   const std::string& name() const override { return name_; }
 
@@ -39,12 +40,14 @@ class TcpEndpoint final : public Endpoint {
 
   TcpEndpoint() = default;
   absl::Status Bind(const Options& options);
+  void WatchListener(bool watch);
   void Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted);
 
   Options options_;
   std::string name_;
   UniqueFd listener_;
   UniqueFd epoll_;
+  bool paused_ = false;  // no descriptors were to be had: not accepting until the next Probe
   std::unordered_map<uint64_t, Peer*> peers_;  // by their number
   uint64_t next_ = 1;
 };

@@ -131,6 +131,7 @@ TEST_F(LinkTest, AnIdleSessionNoticesADeadServer) {
   server_->Kill();
   // sleeps to be idle for as long as the client may take to notice
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  EXPECT_FALSE(session_->connection().ok());
   const auto begin = steady_clock::now();
   EXPECT_EQ(session_->GetString(AsBytes("k"), &value_, {.deadline = Milliseconds(30'000)}).outcome,
             Outcome::kUnavailable);
@@ -149,6 +150,13 @@ TEST_F(LinkTest, AServerThatHangsIsNoticedByAnIdleSession) {
   EXPECT_EQ(session_->GetString(AsBytes("k"), &value_, {.deadline = Milliseconds(30'000)}).outcome,
             Outcome::kUnavailable);
   EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(5));
+  // A call's own deadline holds while it looks for the server.
+  for (const int64_t deadline : {0, 1, 50}) {
+    const auto start = steady_clock::now();
+    EXPECT_FALSE(
+        session_->PutBytes(AsBytes("k"), AsBytes("v"), {.deadline = Milliseconds(deadline)}).ok());
+    EXPECT_LT(steady_clock::now() - start, std::chrono::milliseconds(deadline + 300));
+  }
   ASSERT_EQ(kill(server_->pid(), SIGCONT), 0);
   EXPECT_EQ(GetAgain(*session_, "k", &value_), Outcome::kOk);
   EXPECT_EQ(value_, "v");

@@ -57,6 +57,34 @@ TEST_F(ScanTest, AnEmptyBucketTakesOneRoundTrip) {
   EXPECT_FALSE(next.end());
 }
 
+TEST_F(ScanTest, WhatMayBePassedOver) {
+  Geometry g;
+  g.slots_per_bucket = 2;
+  g.bucket_bytes = 24;
+  g.bucket_mask = 3;
+  const uint64_t entries[2] = {DirectoryEntry::Make(1280, 1).raw(),
+                               DirectoryEntry::Make(2560, 1).raw()};
+  const DirectoryView directory{entries, 1, 1};
+  const uint32_t half = 1u << (kMaxDirectoryDepth - 1);
+  const ScanPlace place = PlaceScan(g, directory, ScanCursor::Make(half, 1, 1));
+  EXPECT_EQ(place.address, 2560u + 24);
+  EXPECT_EQ(place.buckets, 3u);
+  EXPECT_EQ(place.After(2).bucket(), 3u);
+  EXPECT_TRUE(place.After(3).end());
+  const ScanCursor second = PlaceScan(g, directory, ScanCursor(0)).After(4);
+  EXPECT_EQ(second.position(), half);
+  EXPECT_EQ(second.bucket(), 0u);
+
+  uint64_t bucket[3] = {place.identity.raw(), 0, 0};
+  const auto* bytes = reinterpret_cast<const std::byte*>(bucket);
+  EXPECT_TRUE(EmptyBucket(g, bytes, place.identity));
+  bucket[0] = BucketHeader::Free(0, 1).raw();
+  EXPECT_FALSE(EmptyBucket(g, bytes, place.identity)) << "another subtable's";
+  bucket[0] = place.identity.raw();
+  bucket[2] = SlotWord::Moved().raw();
+  EXPECT_FALSE(EmptyBucket(g, bytes, place.identity)) << "moved";
+}
+
 TEST_F(ScanTest, EightRecordsAChain) {
   std::map<std::string, std::string> want;
   for (int i = 0; i < 15; ++i) {
