@@ -38,7 +38,8 @@ class Bare {
     rdma_freeaddrinfo(found);
     if (made != 0) return false;
     memory_ = std::vector<std::byte>(8192);
-    mr_ = ibv_reg_mr(id_->pd, memory_.data(), memory_.size(), IBV_ACCESS_LOCAL_WRITE);
+    const int access = IBV_ACCESS_LOCAL_WRITE;
+    mr_ = ibv_reg_mr(id_->pd, memory_.data(), memory_.size(), access);
     ConnectData data = MakeConnectData(4096, 8);
     rdma_conn_param parameters{};
     parameters.private_data = &data;
