@@ -26,10 +26,10 @@ namespace dunlin {
 namespace {
 
 constexpr int64_t kNanosPerTick = 1'000'000;
-constexpr int kIdlePeriod = 100;          // ms between wake-ups without a session
-constexpr uint64_t kStallLimit = 10'000;  // ms without taking a byte of waiting replies
+constexpr int kIdlePeriod = 100;              // ms between wake-ups without a session
+constexpr uint64_t kStallLimit = 10'000;      // ms without taking a byte of waiting replies
 constexpr uint64_t kNoSessionLimit = 60'000;  // ms that a remote peer may stay without a session
-constexpr size_t kSpareConnections = 64;  // beyond max-sessions, for kvctl status and the like
+constexpr size_t kSpareConnections = 64;      // beyond max-sessions, for kvctl status and the like
 constexpr uint64_t kProbePeriod = 1000;
 constexpr int kMostEvents = 64;
 constexpr int kMostAccepts = 16;

@@ -25,8 +25,7 @@ dunlin_code dunlin_connect(const char* target, const dunlin_client_options* opti
   dunlin_client_options complete = DUNLIN_CLIENT_OPTIONS_INIT;
   if (!ReadOptions(options, complete) || !IsDeadline(complete.connect_deadline_ms) ||
       !IsDeadline(complete.server_timeout_ms)) {
-    return ReportInvalid("client options: expected their size of this release, and times",
-                         error);
+    return ReportInvalid("client options: expected their size of this release, and times", error);
   }
   return Guarded(DUNLIN_CODE_INTERNAL, [&] {
     dunlin::ClientOptions cc;

@@ -14,11 +14,11 @@
 namespace dunlin {
 
 struct ClientOptions {
-  std::string name = {};                // shown in the server's status; empty: the program's name
-  // For Connect and OpenSession, and the longest that a call spends on making a lost connection anew
-  // (its own deadline holds, too).
+  std::string name = {};  // shown in the server's status; empty: the program's name
+  // For Connect and OpenSession, and the longest that a call spends on making a lost connection
+  // anew (its own deadline holds, too).
   Milliseconds connect_deadline{1000};
-  bool read_only = false;               // sessions can't write; shared memory is mapped read-only
+  bool read_only = false;  // sessions can't write; shared memory is mapped read-only
   // Connect opens a session, to see that the region can be used. Who only wants Ping and Status
   // does without, also where the server would refuse it a session; Layout() then knows nothing
   // before the first OpenSession.

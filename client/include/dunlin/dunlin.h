@@ -95,8 +95,8 @@ typedef struct dunlin_client_options {
   const char* name;            /* zero-terminated; NULL or "": the program's name */
   int64_t connect_deadline_ms; /* 1000; for dunlin_connect and dunlin_open_session */
   bool read_only;
-  int64_t server_timeout_ms; /* 1000: a server over a network that is gone is noticed within it, also
-                                by idle sessions; 0: only by calls that fail */
+  int64_t server_timeout_ms; /* 1000: a server over a network that is gone is noticed within it,
+                                also by idle sessions; 0: only by calls that fail */
 } dunlin_client_options;
 #define DUNLIN_CLIENT_OPTIONS_INIT \
   { sizeof(dunlin_client_options), NULL, 1000, false, 1000 }

@@ -100,8 +100,8 @@ struct ScanPage {
 // One thread's way to the server. Not thread safe: one thread at a time, and it may be handed over
 // between calls. Blocking calls may be mixed with submitted ones.
 //
-// A session that has lost its connection makes another one in a call, now and then; calls in between
-// answer kUnavailable at once, so who tries again should wait a little first.
+// A session that has lost its connection makes another one in a call, now and then; calls in
+// between answer kUnavailable at once, so who tries again should wait a little first.
 //
 // Costs are in round trips (RTT): on shared memory a few cache misses, over RDMA a few
 // microseconds. "Known" means that the location cache has the key. Every call may end in

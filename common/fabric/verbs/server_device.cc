@@ -8,8 +8,9 @@
 namespace dunlin {
 namespace {
 
-// libsiw, up to rdma-core 44 at least, takes a queue for missing whose mapping begins at page 144 of
-// those of its process (SIW_INVAL_UOBJ_KEY). One that lies across that page keeps the others off.
+// libsiw, up to rdma-core 44 at least, takes a queue for missing whose mapping begins at page 144
+// of those of its process (SIW_INVAL_UOBJ_KEY). One that lies across that page keeps the others
+// off.
 constexpr uint32_t kSiwVendor = 0x626d74;
 constexpr int kSiwCoverEntries = 32'768;  // of 32 bytes
 
