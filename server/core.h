@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -15,8 +15,14 @@
 #include "common/layout/superblock.h"
 #include "common/memory/allocator.h"
 #include "proto/control.pb.h"
+#include "server/count_walk.h"
 #include "server/cpu_atomics.h"
-#include "server/index_walk.h"
+#include "server/eviction/evictor.h"
+#include "server/eviction/use_reader.h"
+#include "server/growth/grower.h"
+#include "server/index/index_space.h"
+#include "server/lock_watch.h"
+#include "server/patrol/patrol.h"
 #include "server/region_view.h"
 #include "server/session_registry.h"
 
@@ -25,8 +31,14 @@ namespace dunlin {
 // What was done about sessions that did not end in order.
 struct RecoveryReport {
   uint32_t sessions = 0;
-  uint64_t locks = 0;   // released
   uint64_t blocks = 0;  // freed
+};
+
+// A session that is to be ended by force, since others can't wait for it any longer.
+struct OverdueSession {
+  uint32_t id = 0;
+  uint32_t pid = 0;  // of its process, on shared memory
+  std::string why;
 };
 
 // All that the server knows and decides, without sockets, clock or log: it is told the time and
@@ -42,8 +54,13 @@ class ServerCore {
     uint64_t token_seed = 0;     // unpredictable
     // Who changes words for the server; borrowed. Null: this processor.
     AtomicAgent* atomics = nullptr;
-    // Null or a reason why sessions on shared memory are refused.
+    // Not empty: why sessions on shared memory are refused.
     std::string no_shm_because;
+    bool cache = false;               // when memory is full, records make room
+    uint32_t patrol_permille = 20;    // of one core; for status
+    uint64_t patrol_period = 10'000;  // ticks from walk to walk, at least
+    uint64_t lock_patience = 1'000;   // ticks that a living session may keep a lock waited for
+    uint64_t hold_patience = 10'000;  // ticks that one may hold back reuse while memory is short
     std::vector<std::string> endpoints;
   };
 
@@ -65,7 +82,7 @@ class ServerCore {
     bool read_only = false;
     std::string peer = "shm";
   };
-  absl::StatusOr<const ServerSession*> OpenSession(const NewSession& request);
+  absl::StatusOr<const SessionEntry*> OpenSession(const NewSession& request);
   // A client gives up an earlier session of its own. Whoever holds that one's connection has to end
   // it (TakeReplaced) before the client hears of its new session. Unauthenticated if the token is
   // not that session's. OK if there is no such session (any more).
@@ -83,7 +100,11 @@ class ServerCore {
     BlocksReply reply{};
     std::vector<uint64_t> words;
   };
-  Blocks TakeBlocks(uint32_t session, const BlocksRequest& request);
+  // `again`: the same request was not to be served before. With kMemoryFull in cache mode it may be
+  // after some Background.
+  Blocks TakeBlocks(uint32_t session, const BlocksRequest& request, bool again = false);
+  // Ticks for which it is worth while to try again.
+  uint64_t room_patience() const;
   void ReturnBlock(SlotWord word) { allocator_.Return(word, tick_); }
   void PrefetchReturn(SlotWord word) const { allocator_.Prefetch(word); }
   // False if that batch was never handed out: the session is confused.
@@ -92,6 +113,18 @@ class ServerCore {
   // request makes no sense: no such slot, or no such record.
   [[nodiscard]] bool Expire(uint64_t slot_address, SlotWord word);
 
+  // Somebody waits for the lock at `address`, which he found to be `word`. Released, if its holder
+  // is no more; overdue, if a living one has kept it for too long. False if the request makes no
+  // sense: no bucket lies there.
+  [[nodiscard]] bool ExamineLock(uint64_t address, BucketHeader word);
+  // Somebody found no slot for a key whose hash begins with `position`, in the subtable that he
+  // takes to be `depth` bits deep.
+  GrowOutcome AskGrow(uint32_t position, uint32_t depth) {
+    return grower_.Ask(position, depth, tick_);
+  }
+  // Sessions to be ended by force, once each.
+  std::vector<OverdueSession> TakeOverdue() { return std::exchange(overdue_, {}); }
+
   // Executes a chain that a remote session sent; it was parsed for its rights.
   void Execute(Chain& chain) { ExecuteChain(chain, region_.At(0)); }
   bool nic_atomics() const { return config_.atomics != nullptr; }
@@ -99,8 +132,20 @@ class ServerCore {
   // Not OK: words can't be changed as they must be; the server is of no use any more.
   const absl::Status& fault() const { return fault_; }
 
-  // Does a bounded piece of what is pending. True if more can be done at once.
+  // Does a bounded piece of what is pending and somebody may wait for. True if more can be done at
+  // once.
   bool Background();
+
+  // Clients tell faster than at kTickPeriod what they use: Background should come every tick.
+  bool in_demand() const { return told_uses_; }
+
+  // The patrol (patrol/patrol.h) and how fast it is to go are the caller's to drive.
+  Patrol& patrol() { return patrol_; }
+  const Patrol& patrol() const { return patrol_; }
+  // A small piece of it. False: nothing is due.
+  bool StepPatrol();
+  // The time that all pieces took, for status.
+  void SetPatrolNanos(uint64_t nanos) { patrol_nanos_ = nanos; }
 
   // A count of the index is under way until CountDone(ticket) says so; Background drives it.
   uint64_t RequestCount();
@@ -108,6 +153,8 @@ class ServerCore {
 
   void FillStatus(control::StatusReply& status) const;
 
+  const IndexSpace& index() const { return index_; }
+  const Grower& grower() const { return grower_; }
   const SessionRegistry& sessions() const { return sessions_; }
   const Allocator& allocator() const { return allocator_; }
   const Superblock& plan() const { return plan_; }
@@ -121,13 +168,19 @@ class ServerCore {
  private:
   void LookAtWords();
   bool AdvanceGrace();
-  bool AdvanceWalk();
-  void StartWalk();
-  void FinishWalk();
-  // Unresolved blocks of the fenced sessions that are still allocated unchanged.
-  std::unordered_set<uint64_t> Candidates() const;
-  void CloseSession(ServerSession& session);
+  bool AdvanceCount();
+  bool AdvanceEviction();
+  void AllocateFor(const BlocksRequest& request, std::vector<BlockRef>& blocks);
+  bool AdvanceGrowth();
+  void EstimateRecords();
+  bool Recover();
+  void EndRecovered(SessionEntry& session);
+  void AddOverdue(SessionEntry& session, std::string why);
+  void CloseSession(SessionEntry& session);
+  bool MemoryShort() const;
   void FillSessions(control::StatusReply& status) const;
+  void FillMemory(control::StatusReply& status) const;
+  void FillPatrol(control::StatusReply& status) const;
 
   RegionView region_;
   const Superblock plan_;
@@ -137,26 +190,44 @@ class ServerCore {
   absl::Status fault_;
   Random tokens_;
   std::vector<uint32_t> replaced_;
+  std::vector<OverdueSession> overdue_;
   Allocator allocator_;
   SessionRegistry sessions_;
+  IndexSpace index_;
+  LockWatch locks_;
+  Patrol patrol_;
+  Grower grower_;
+  UseReader uses_;
+  Evictor evictor_;
+  uint64_t uses_read_at_ = 0;
+  bool told_uses_ = false;  // at the last look
+  uint64_t records_ = 0;    // in the index, about
+  uint64_t records_at_ = 0;
+  uint64_t blocks_in_hand_ = 0;
   uint32_t open_sessions_ = 0;
   ServerState state_ = ServerState::kStarting;
   uint64_t tick_ = 1;
   uint64_t tick_lag_max_ = 0;
   uint64_t next_version_;
   HoldBack hold_;
+  uint64_t refused_at_ = 0;  // tick at which blocks were last refused for want of memory
 
-  std::optional<IndexWalk> walk_;
-  uint32_t waiting_fenced_ = 0;  // fenced sessions that no walk has taken up yet
+  std::deque<uint32_t> fenced_;  // sessions whose blocks are still to be looked at
+  size_t fenced_block_ = 0;      // of the first of these: blocks that were
+  std::optional<CountWalk> count_;
   uint64_t requested_ticket_ = 0;
-  uint64_t walking_ticket_ = 0;  // requests that the current walk answers
+  uint64_t counting_ticket_ = 0;  // requests that the current count answers
   uint64_t counted_ticket_ = 0;
-  IndexWalk::Counts counted_;
+  CountWalk::Counts counted_;
   std::optional<RecoveryReport> recovered_;
 
+  uint64_t patrol_nanos_ = 0;
   uint64_t sessions_opened_ = 0;
   uint64_t sessions_lost_ = 0;
+  uint64_t sessions_killed_ = 0;
   uint64_t connections_refused_ = 0;
+  uint64_t locks_examined_ = 0;
+  uint64_t locks_released_ = 0;  // to who asked
 };
 
 }  // namespace dunlin

@@ -79,9 +79,9 @@ LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& 
       hello.replaces_incarnation() == core.plan().incarnation) {
     status = core.ReplaceSession(hello.replaces_session(), hello.replaces_token());
   }
-  const ServerSession* session = nullptr;
+  const SessionEntry* session = nullptr;
   if (status.ok()) {
-    absl::StatusOr<const ServerSession*> opened =
+    absl::StatusOr<const SessionEntry*> opened =
         core.OpenSession({hello.client_name().substr(0, kLongestName), peer.pid, hello.read_only(),
                           peer.remote != nullptr ? peer.remote->name() : "shm"});
     status = opened.status();
@@ -116,11 +116,16 @@ LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& 
 
 LaneResult Status(ServerCore& core, LanePeer& peer, const control::StatusRequest& request,
                   LaneOutput& output) {
+  if (request.sweep()) {
+    if (peer.sweep_ticket == 0) peer.sweep_ticket = core.patrol().RequestSweep();
+    if (!core.patrol().Swept(peer.sweep_ticket)) return {LaneVerdict::kLater, "", ""};
+  }
   if (request.count_index()) {
     if (peer.count_ticket == 0) peer.count_ticket = core.RequestCount();
     if (!core.CountDone(peer.count_ticket)) return {LaneVerdict::kLater, "", ""};
     peer.count_ticket = 0;
   }
+  peer.sweep_ticket = 0;
   control::ControlReply reply;
   core.FillStatus(*reply.mutable_status());
   reply.mutable_status()->set_counted(request.count_index());
@@ -180,7 +185,19 @@ LaneResult TakeBlocks(ServerCore& core, LanePeer& peer, std::span<const std::byt
   if (!core.Resolve(peer.session, request.resolved_batch)) {
     return UnknownBatch(request.resolved_batch);
   }
-  ServerCore::Blocks blocks = core.TakeBlocks(peer.session, request);
+  // One that has not asked for a while has given up in between.
+  constexpr uint64_t kGivenUp = 200;
+  if (core.tick() - peer.blocks_again > kGivenUp) peer.blocks_since = 0;
+  ServerCore::Blocks blocks = core.TakeBlocks(peer.session, request, peer.blocks_since != 0);
+  if (blocks.reply.outcome == static_cast<uint32_t>(BlocksOutcome::kMemoryFull)) {
+    peer.blocks_again = core.tick();
+    if (peer.blocks_since == 0) peer.blocks_since = core.tick();
+    if (core.tick() - peer.blocks_since < core.room_patience()) {
+      blocks.reply.outcome = static_cast<uint32_t>(BlocksOutcome::kRoomSoon);
+    }
+  } else {
+    peer.blocks_since = 0;
+  }
   std::string reply(reinterpret_cast<const char*>(&blocks.reply), sizeof blocks.reply);
   reply.append(reinterpret_cast<const char*>(blocks.words.data()),
                blocks.words.size() * sizeof blocks.words[0]);
@@ -216,6 +233,28 @@ LaneResult Expired(ServerCore& core, std::span<const std::byte> body, LaneOutput
                  std::to_string(request.word) + ": no such slot or no such record");
   }
   AppendFrame(LaneKind::kExpireReply, "", output);
+  return {};
+}
+
+LaneResult LockExamined(ServerCore& core, std::span<const std::byte> body, LaneOutput& output) {
+  ExamineLock request = Fixed<ExamineLock>(body);
+  if (std::string why = WhyNotValid(request, body.size()); !why.empty()) return Close(why);
+  if (!core.ExamineLock(request.address, BucketHeader(request.word))) {
+    return Close("lock to be examined at " + std::to_string(request.address) +
+                 ", where there is no bucket");
+  }
+  AppendFrame(LaneKind::kLockExamined, "", output);
+  return {};
+}
+
+LaneResult Grown(ServerCore& core, const LanePeer& peer, std::span<const std::byte> body,
+                 LaneOutput& output) {
+  if (peer.read_only) return Close("a grow request of a read-only session");
+  GrowRequest request = Fixed<GrowRequest>(body);
+  if (std::string why = WhyNotValid(request, body.size()); !why.empty()) return Close(why);
+  const GrowReply reply{static_cast<uint32_t>(core.AskGrow(request.position, request.depth)), 0};
+  AppendFrame(LaneKind::kGrowReply,
+              std::string_view(reinterpret_cast<const char*>(&reply), sizeof reply), output);
   return {};
 }
 
@@ -266,6 +305,10 @@ LaneResult ApplyLaneMessage(ServerCore& core, LanePeer& peer, LaneKind kind,
       return {};
     case LaneKind::kExpireRequest:
       return Expired(core, body, output);
+    case LaneKind::kExamineLock:
+      return LockExamined(core, body, output);
+    case LaneKind::kGrowRequest:
+      return Grown(core, peer, body, output);
     case LaneKind::kChainRequest:
       return ChainReceived(core, peer, body, output);
     default:

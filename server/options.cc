@@ -39,6 +39,10 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
                   {.min = 1'000'000'000, .max = 600'000'000'000});
   set.AddSize("memory", &o.memory, "memory of the region: index, heap and all",
               {.min = uint64_t{4} << 20, .max = SlotWord::kHeapLimit});
+  set.AddEnum(
+      "mode", &o.mode, {"store", "cache"},
+      "what happens when memory is full. store: writes are refused; cache: the records that "
+      "were used least lately make room");
   set.AddInt(
       "records", &o.records,
       "number of records to size the index for, at 80 % load. 0: as many as the memory holds "
@@ -60,6 +64,22 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
       "region-dir", &o.region_dir,
       "directory on a tmpfs or hugetlbfs to take the memory from. Empty: anonymous memory");
   set.AddBool("lock-memory", &o.lock_memory, "keep the region from being swapped out (mlock)");
+  set.AddInt(
+      "patrol-percent", &o.patrol_percent,
+      "of one core that the patrol may take: the walk that reclaims expired records and what "
+      "dead clients left, and empties sparse memory. While memory is short it takes up to 50",
+      {.min = 1, .max = 100});
+  set.AddDuration("patrol-period", &o.patrol_period,
+                  "least time from the start of one walk of the patrol to the next",
+                  {.min = 1'000'000, .max = 86'400'000'000'000});
+  set.AddDuration("lock-patience", &o.lock_patience,
+                  "a client that keeps a lock for so long while others wait for it is ended: its "
+                  "process killed on shared memory, else its connection closed",
+                  {.min = 100'000'000, .max = 600'000'000'000});
+  set.AddDuration("hold-patience", &o.hold_patience,
+                  "likewise one that holds back the reuse of memory for so long (in one call, or "
+                  "with a pinned value) while memory is short",
+                  {.min = 1'000'000'000, .max = 86'400'000'000'000});
   set.AddDuration("drain-timeout", &o.drain_timeout,
                   "after SIGTERM, how long to wait for sessions to end",
                   {.min = 0, .max = 3'600'000'000'000});
@@ -116,6 +136,12 @@ absl::Status CheckOptions(const ServerOptions& o) {
   if (o.grace % 1'000'000 != 0) {
     return absl::InvalidArgumentError("grace: expected whole milliseconds, found " +
                                       FormatDuration(o.grace));
+  }
+  // A client that hangs for longer than that is to be fenced before what it saw can come round.
+  if (o.peer_timeout / 512 > o.grace && !(o.tcp.empty() && o.rdma.empty())) {
+    return absl::InvalidArgumentError("peer-timeout: " + FormatDuration(o.peer_timeout) +
+                                      " is more than 512 times grace (" + FormatDuration(o.grace) +
+                                      "); lower it, or raise grace");
   }
   DUNLIN_RETURN_IF_ERROR(CheckAddress("tcp", o.tcp));
   DUNLIN_RETURN_IF_ERROR(CheckAddress("rdma", o.rdma));

@@ -15,6 +15,12 @@ enum class Atomics : size_t { kAuto = 0, kNic = 1, kCpu = 2 };
 // Sessions on shared memory; kAuto: unless an RDMA adapter executes the atomics.
 enum class ShmSessions : size_t { kAuto = 0, kAlways = 1, kNever = 2 };
 
+// What happens when memory is full.
+enum class Mode : size_t {
+  kStore = 0,  // writes are refused
+  kCache = 1,  // what was used least lately makes room
+};
+
 enum class HugePages : size_t { kAuto = 0, kAlways = 1, kNever = 2 };
 
 // What the server is told. Durations are in nanoseconds, as OptionSet reads them.
@@ -28,6 +34,7 @@ struct ServerOptions {
   size_t shm_sessions = 0;  // ShmSessions
   int64_t peer_timeout = 10'000'000'000;
   uint64_t memory = uint64_t{1} << 30;
+  size_t mode = 0;      // Mode
   int64_t records = 0;  // 0: as many as `memory` holds at 128 bytes each
   int64_t grace = 1'000'000'000;
   uint64_t max_value_size = uint64_t{64} << 20;
@@ -36,10 +43,15 @@ struct ServerOptions {
   int64_t numa_node = -1;
   std::string region_dir;  // empty: anonymous memory (memfd)
   bool lock_memory = false;
+  int64_t patrol_percent = 2;
+  int64_t patrol_period = 10'000'000'000;
+  int64_t lock_patience = 1'000'000'000;
+  int64_t hold_patience = 10'000'000'000;
   int64_t drain_timeout = 5'000'000'000;
   size_t log_format = 0;  // LogFormat
   size_t log_level = 1;   // LogLevel
 
+  Mode memory_mode() const { return static_cast<Mode>(mode); }
   HugePages huge() const { return static_cast<HugePages>(huge_pages); }
 };
 

@@ -6,6 +6,7 @@
 
 #include "common/base/size_text.h"
 #include "common/base/text.h"
+#include "common/layout/access_log.h"
 #include "common/layout/bucket.h"
 #include "common/layout/directory.h"
 #include "common/layout/record.h"
@@ -15,8 +16,13 @@ namespace dunlin {
 namespace {
 
 constexpr uint64_t kAssumedRecordBytes = 128;
-constexpr uint64_t kBucketsPerSubtable = 4096;
-constexpr uint64_t kFewestBuckets = 64;
+// 128 KiB: small enough for a split to be over in a few milliseconds, large enough for the keys to
+// spread evenly.
+constexpr uint64_t kBucketsPerSubtable = 1024;
+// An index that takes more of the region than this leaves no room for what it is to find.
+constexpr uint64_t kMostIndexShare = 2;
+// Of the region, what sessions tell about the records that they use, unless one strip each is more.
+constexpr uint64_t kMostAccessShare = 64;
 constexpr uint64_t kSmallestHeap = uint64_t{1} << 20;
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -25,8 +31,15 @@ uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / un
 uint64_t BucketsFor(uint64_t records) {
   static_assert(kSlotsPerBucket * 4 % 5 == 0);
   constexpr uint64_t kRecordsPerBucket = kSlotsPerBucket * 4 / 5;
-  return std::max(kFewestBuckets,
+  return std::max(kBucketsPerSubtable,
                   std::bit_ceil((records + kRecordsPerBucket - 1) / kRecordsPerBucket));
+}
+
+// The depth at which the index would take its most of the region, and one more, as subtables don't
+// all split at the same time.
+uint32_t DepthLimit(uint64_t region_bytes) {
+  const uint64_t most = region_bytes / kMostIndexShare / (kBucketsPerSubtable * kBucketBytes);
+  return static_cast<uint32_t>(std::bit_width(most)) + 1;
 }
 
 absl::Status TooSmall(const ServerOptions& o, uint64_t records, uint64_t index, uint64_t others) {
@@ -38,6 +51,12 @@ absl::Status TooSmall(const ServerOptions& o, uint64_t records, uint64_t index, 
 }
 
 }  // namespace
+
+uint32_t MostDirectoryDepth(const Superblock& s) {
+  uint32_t depth = 0;
+  while (depth < kMaxDirectoryDepth && DirectoryPlace(depth + 2) <= s.directory_bytes) ++depth;
+  return depth;
+}
 
 uint64_t SubtableCount(const Superblock& s) {
   return s.index_bytes / (uint64_t{s.buckets_per_subtable} * kBucketBytes);
@@ -65,12 +84,20 @@ absl::StatusOr<Superblock> PlanRegion(const ServerOptions& o, const RegionSeed& 
   uint64_t records =
       o.records > 0 ? static_cast<uint64_t>(o.records) : s.region_bytes / kAssumedRecordBytes;
   uint64_t buckets = BucketsFor(records);
-  s.buckets_per_subtable = static_cast<uint32_t>(std::min(buckets, kBucketsPerSubtable));
+  s.buckets_per_subtable = static_cast<uint32_t>(kBucketsPerSubtable);
   uint64_t subtables = buckets / s.buckets_per_subtable;
   uint32_t depth = static_cast<uint32_t>(std::countr_zero(subtables));
+  uint32_t most_depth = std::min(kMaxDirectoryDepth, std::max(depth, DepthLimit(s.region_bytes)));
   s.directory_offset =
       s.session_offset + RoundUp(uint64_t{s.session_words} * kSessionWordBytes, kPageBytes);
-  s.directory_bytes = RoundUp(subtables * 8, kPageBytes);
+  if (o.memory_mode() == Mode::kCache) {
+    s.access_offset = s.directory_offset;
+    const uint64_t fit =
+        s.region_bytes / kMostAccessShare / (uint64_t{s.session_words} * kStripBytes);
+    s.access_strips = std::clamp<uint64_t>(std::bit_floor(fit), 1, kMostStrips);
+    s.directory_offset += RoundUp(s.session_words * s.access_strips * kStripBytes, kPageBytes);
+  }
+  s.directory_bytes = DirectoryPlace(most_depth + 1);
   s.index_offset = s.directory_offset + s.directory_bytes;
   s.index_bytes = buckets * kBucketBytes;
   s.heap_offset = RoundUp(s.index_offset + s.index_bytes, kPageBytes);
@@ -89,7 +116,8 @@ absl::StatusOr<Superblock> PlanRegion(const ServerOptions& o, const RegionSeed& 
     }
     s.max_value_bytes = s.heap_bytes / 4;
   }
-  s.directory_root = DirectoryRoot::Make(s.directory_offset, depth, 1).raw();
+  s.directory_root =
+      DirectoryRoot::Make(s.directory_offset + DirectoryPlace(depth), depth, 1).raw();
   SealSuperblock(s);
   return s;
 }

@@ -25,10 +25,14 @@ struct RegionSeed {
 // to lie. Fails, with the numbers and the remedy, if the memory is too small for the options.
 absl::StatusOr<Superblock> PlanRegion(const ServerOptions& options, const RegionSeed& seed);
 
-// How many subtables the plan has: a power of two, each of depth DirectoryRoot::depth().
+// How deep the directory area lets the directory grow.
+uint32_t MostDirectoryDepth(const Superblock& superblock);
+
+// How many subtables there are at the start: a power of two, each of depth
+// DirectoryRoot::depth().
 uint64_t SubtableCount(const Superblock& superblock);
 
-// How many records fill the index to 80 %, up to which every insert finds room.
+// How many records fill the index of the start to 80 %, up to which every insert finds room.
 uint64_t IndexCapacity(const Superblock& superblock);
 
 }  // namespace dunlin

@@ -16,9 +16,7 @@ class RegionView {
   RegionView(std::byte* base, const Superblock& superblock)
       : base_(base),
         geometry_(Geometry::Of(superblock)),
-        session_offset_(superblock.session_offset),
-        index_offset_(superblock.index_offset),
-        index_bytes_(superblock.index_bytes) {}
+        session_offset_(superblock.session_offset) {}
 
   const Geometry& geometry() const { return geometry_; }
   Superblock* superblock() const { return reinterpret_cast<Superblock*>(base_); }
@@ -27,21 +25,10 @@ class RegionView {
     return base_ + session_offset_ + uint64_t{index} * kSessionWordBytes;
   }
 
-  uint64_t bucket_count() const { return index_bytes_ / kBucketBytes; }
-  uint64_t BucketAddress(uint64_t number) const { return index_offset_ + number * kBucketBytes; }
-  std::byte* Bucket(uint64_t number) const { return At(BucketAddress(number)); }
-  // Whether a slot of the index lies there: inside it, aligned, and not a bucket's header.
-  bool IsSlotAddress(uint64_t address) const {
-    return address >= index_offset_ && address - index_offset_ < index_bytes_ &&
-           address % kWordBytes == 0 && (address - index_offset_) % kBucketBytes != 0;
-  }
-
  private:
   std::byte* base_;
   Geometry geometry_;
   uint64_t session_offset_;
-  uint64_t index_offset_;
-  uint64_t index_bytes_;
 };
 
 // Writes everything that an empty region holds into zeroed memory of `superblock.region_bytes`: the

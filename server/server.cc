@@ -32,6 +32,8 @@ constexpr uint64_t kNoSessionLimit = 60'000;  // ms that a remote peer may stay 
 constexpr size_t kSpareConnections = 64;      // beyond max-sessions, for kvctl status and the like
 constexpr uint64_t kProbePeriod = 1000;
 constexpr int kMostEvents = 64;
+constexpr int64_t kPatrolTurn = 500'000;  // ns in one turn of the loop, about
+constexpr double kUrgentShare = 0.5;
 constexpr int kMostAccepts = 16;
 constexpr uint64_t kAcceptPause = 1000;
 
@@ -68,7 +70,8 @@ Server::Server(const ServerOptions& options, std::unique_ptr<Listener> listener,
       log_(*logger),
       peer_log_(*logger, 10, 1000),
       core_(region_->base(), region_->plan(), CoreConfig(std::move(release))),
-      start_nanos_(clock->NowNanos()) {}
+      start_nanos_(clock->NowNanos()),
+      pacer_(start_nanos_) {}
 
 ServerCore::Config Server::CoreConfig(std::string release) const {
   ServerCore::Config config;
@@ -81,6 +84,11 @@ ServerCore::Config Server::CoreConfig(std::string release) const {
     config.token_seed = region_->plan().hash_seed;  // drawn from the same source at the start
   }
   config.atomics = network_.atomics.get();
+  config.cache = options_.memory_mode() == Mode::kCache;
+  config.patrol_period = static_cast<uint64_t>(options_.patrol_period / kNanosPerTick);
+  config.lock_patience = static_cast<uint64_t>(options_.lock_patience / kNanosPerTick);
+  config.hold_patience = static_cast<uint64_t>(options_.hold_patience / kNanosPerTick);
+  config.patrol_permille = static_cast<uint32_t>(options_.patrol_percent * 10);
   config.no_shm_because = network_.no_shm_because;
   for (const auto& endpoint : network_.endpoints) config.endpoints.push_back(endpoint->name());
   return config;
@@ -132,13 +140,19 @@ absl::Status Server::Run() {
   std::array<epoll_event, kMostEvents> events;
   bool more = false;
   while (!Finished()) {
-    int wait = more ? 0 : core_.OpenSessions() > 0 ? static_cast<int>(kTickPeriod) : kIdlePeriod;
+    int wait = more                       ? 0
+               : core_.in_demand()        ? 1
+               : core_.OpenSessions() > 0 ? static_cast<int>(kTickPeriod)
+                                          : kIdlePeriod;
     int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, wait);
     if (n < 0 && errno != EINTR) return Errno("epoll_wait");
     UpdateTick();
     for (int i = 0; i < n; ++i) Dispatch(events[i].data.u64, events[i].events);
     if (!readable_.empty()) ReadRemotes();
     more = core_.Background() || !readable_.empty();
+    DrivePatrol();
+    EndOverdue();
+    LogGrowthFaults();
     if (!core_.fault().ok()) return core_.fault();
     if (waiting_ > 0) ResumeWaiting();
     LogRecovered();
@@ -432,12 +446,64 @@ void Server::CloseStalled() {
   }
 }
 
+void Server::LogGrowthFaults() {
+  const Grower::Figures& figures = core_.grower().figures();
+  if (figures.faults == growth_faults_) return;
+  growth_faults_ = figures.faults;
+  log_.Error(figures.last_fault + ": some client wrote what breaks the layout");
+}
+
+void Server::DrivePatrol() {
+  double share = static_cast<double>(options_.patrol_percent) / 100;
+  if (core_.patrol().urgent()) share = std::max(share, kUrgentShare);
+  const int64_t begin = clock_->NowNanos();
+  for (int64_t now = begin; now - begin < kPatrolTurn && pacer_.May(now, share);) {
+    const bool more = core_.StepPatrol();
+    const int64_t after = clock_->NowNanos();
+    pacer_.Spent(after - now);
+    now = after;
+    if (!more) break;
+  }
+  core_.SetPatrolNanos(static_cast<uint64_t>(pacer_.total()));
+}
+
+void Server::EndOverdue() {
+  for (const OverdueSession& session : core_.TakeOverdue()) EndByForce(session);
+}
+
+void Server::EndByForce(const OverdueSession& session) {
+  auto open = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
+    return each.second.lane->peer().session == session.id;
+  });
+  if (open != connections_.end() && open->second.lane->remote()) {
+    CloseConnection(open->first, "session " + std::to_string(session.id) + ": " + session.why);
+    return;
+  }
+  // On shared memory only its death keeps it from writing. That it is dead is seen like any death.
+  int process = -1;
+  if (open != connections_.end()) {
+    process = open->second.lane->process_fd();
+  } else {
+    auto lost = std::find_if(lost_.begin(), lost_.end(),
+                             [&](const auto& each) { return each.second.session == session.id; });
+    if (lost != lost_.end()) process = lost->second.process.get();
+  }
+  const std::string who =
+      "process " + std::to_string(session.pid) + " of session " + std::to_string(session.id);
+  if (process >= 0 && syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0u) == 0) {
+    log_.Warning("killed " + who + ": " + session.why);
+  } else {
+    log_.Error("cannot kill " + who + " (" + std::string(strerror(process < 0 ? ESRCH : errno)) +
+               "), though " + session.why +
+               "; run the server as a user who may signal its clients, or end that process");
+  }
+}
+
 void Server::LogRecovered() {
   std::optional<RecoveryReport> recovered = core_.TakeRecovered();
   if (!recovered) return;
   log_.Info("recovered from " + std::to_string(recovered->sessions) +
-            " ended sessions: " + std::to_string(recovered->locks) + " locks released, " +
-            std::to_string(recovered->blocks) + " blocks freed");
+            " ended sessions: " + std::to_string(recovered->blocks) + " blocks freed");
 }
 
 }  // namespace dunlin

@@ -17,6 +17,7 @@
 #include "server/listener.h"
 #include "server/log_limiter.h"
 #include "server/options.h"
+#include "server/patrol/pacer.h"
 #include "server/region.h"
 
 namespace dunlin {
@@ -84,6 +85,11 @@ class Server {
   void CloseStalled();
   void OnSignal();
   void LogRecovered();
+  // The patrol, at its pace.
+  void DrivePatrol();
+  void LogGrowthFaults();
+  void EndOverdue();
+  void EndByForce(const OverdueSession& session);
   bool Finished() const;
 
   const ServerOptions& options_;
@@ -95,6 +101,8 @@ class Server {
   LogLimiter peer_log_;
   ServerCore core_;
   const int64_t start_nanos_;
+  Pacer pacer_;
+  uint64_t growth_faults_ = 0;  // that were logged
 
   UniqueFd epoll_;
   UniqueFd signals_;

@@ -44,11 +44,13 @@ std::string WhyNotAnEntry(uint64_t raw, uint32_t directory_depth, const Superblo
            std::to_string(entry.depth());
   }
   const uint64_t bytes = uint64_t{s.buckets_per_subtable} * kBucketBytes;
-  if (entry.region_offset() < s.index_offset || bytes > s.index_bytes ||
-      entry.region_offset() - s.index_offset > s.index_bytes - bytes) {
+  // An index grows into the heap.
+  const uint64_t end = s.heap_offset + s.heap_bytes;
+  if (entry.region_offset() < s.index_offset || bytes > end - s.index_offset ||
+      entry.region_offset() - s.index_offset > end - s.index_offset - bytes) {
     return "subtable: expected within [" + std::to_string(s.index_offset) + ", " +
-           std::to_string(s.index_offset + s.index_bytes) + "), found " + std::to_string(bytes) +
-           " bytes at " + std::to_string(entry.region_offset());
+           std::to_string(end) + "), found " + std::to_string(bytes) + " bytes at " +
+           std::to_string(entry.region_offset());
   }
   return "";
 }

@@ -136,13 +136,22 @@ absl::StatusOr<Client::Pong> ServerClient::Ping() {
   return Pong{reply.server_release(), std::chrono::nanoseconds(clock_.NowNanos() - before)};
 }
 
-absl::StatusOr<ServerStatus> ServerClient::Status(bool count_index) {
+absl::StatusOr<ServerStatus> ServerClient::AskStatus(const Lane::StatusOptions& options,
+                                                     Deadline deadline) {
   DUNLIN_RETURN_IF_ERROR(RefuseInChild());
   MutexLock lock(admin_mutex_);
-  const Deadline deadline = count_index ? Deadline::After(kCountDeadline) : ConnectDeadline();
   DUNLIN_ASSIGN_OR_RETURN(Lane* const lane, AdminLane(deadline));
-  DUNLIN_ASSIGN_OR_RETURN(const control::StatusReply reply, lane->Status(count_index, deadline));
+  DUNLIN_ASSIGN_OR_RETURN(const control::StatusReply reply, lane->Status(options, deadline));
   return ToServerStatus(reply);
+}
+
+absl::StatusOr<ServerStatus> ServerClient::Status(bool count_index) {
+  return AskStatus({.count_index = count_index},
+                   count_index ? Deadline::After(kCountDeadline) : ConnectDeadline());
+}
+
+absl::StatusOr<ServerStatus> ServerClient::Sweep(Milliseconds patience) {
+  return AskStatus({.count_index = true, .sweep = true}, Deadline::After(patience));
 }
 
 RegionLayout ServerClient::Layout() const {

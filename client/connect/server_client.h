@@ -32,6 +32,8 @@ class ServerClient final : public Client {
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Pong> Ping() override ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::StatusOr<ServerStatus> Status(bool count_index) override ABSL_LOCKS_EXCLUDED(admin_mutex_);
+  absl::StatusOr<ServerStatus> Sweep(Milliseconds patience) override
+      ABSL_LOCKS_EXCLUDED(admin_mutex_);
   RegionLayout Layout() const override ABSL_LOCKS_EXCLUDED(mutex_);
   const std::string& target() const override { return target_; }
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
@@ -46,6 +48,8 @@ class ServerClient final : public Client {
   Opener::Request Request() const;
   Deadline ConnectDeadline() const { return Deadline::After(options_.connect_deadline); }
   absl::Status RefuseInChild() const;
+  absl::StatusOr<ServerStatus> AskStatus(const Lane::StatusOptions& options, Deadline deadline)
+      ABSL_LOCKS_EXCLUDED(admin_mutex_);
   // A working admin lane.
   absl::StatusOr<Lane*> AdminLane(Deadline deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
 

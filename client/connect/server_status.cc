@@ -21,6 +21,23 @@ ServerSession ToSession(const control::SessionInfo& info) {
   return session;
 }
 
+ServerPatrol ToPatrol(const control::StatusReply& reply) {
+  ServerPatrol patrol;
+  patrol.walks = reply.walks();
+  patrol.walk_ms = reply.walk_ms();
+  patrol.walk_permille = reply.walk_permille();
+  patrol.sweeps = reply.sweeps();
+  patrol.swept_blocks = reply.swept_blocks();
+  patrol.expired = reply.expired();
+  patrol.relocated = reply.relocated();
+  patrol.expiring_items = reply.expiring_items();
+  patrol.locks_examined = reply.locks_examined();
+  patrol.locks_released = reply.locks_released();
+  patrol.cpu_nanos = reply.patrol_nanos();
+  patrol.cpu_share = reply.patrol_share_permille() / 1000.0;
+  return patrol;
+}
+
 }  // namespace
 
 ServerStatus ToServerStatus(const control::StatusReply& reply) {
@@ -53,6 +70,14 @@ ServerStatus ToServerStatus(const control::StatusReply& reply) {
   status.sessions_lost = reply.sessions_lost();
   status.connections_refused = reply.connections_refused();
   status.returns_refused = reply.returns_refused();
+  status.heap_index_bytes = reply.heap_index_bytes();
+  status.index_spare_bytes = reply.index_spare_bytes();
+  status.sessions_killed = reply.sessions_killed();
+  status.mode = reply.mode();
+  status.splits = reply.splits();
+  status.split_ms_max = reply.split_ms_max();
+  status.evicted = reply.evicted();
+  status.patrol = ToPatrol(reply);
   status.atomic_domain = reply.atomic_domain();
   status.endpoints.assign(reply.endpoints().begin(), reply.endpoints().end());
   for (const control::ClassUse& use : reply.classes()) status.classes.push_back(ToClassUse(use));

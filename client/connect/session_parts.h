@@ -23,10 +23,11 @@ struct SessionParts {
   uint32_t session_word = 0;         // index of its word in the session area
   uint64_t token = 0;                // to have this session replaced by another
   bool read_only = false;            // and so is a mapping
-  // Where there is no mapping to read it from: the server's tick, as it was at about that time of
-  // SystemClock.
+  // Where there is no mapping to read it from: the server's tick, as it was at some moment between
+  // these two of the deadline's clock.
   uint64_t tick = 0;
-  int64_t tick_nanos = 0;
+  int64_t tick_asked = 0;
+  int64_t tick_answered = 0;
 };
 
 }  // namespace dunlin

@@ -10,6 +10,7 @@
 #include "client/kvctl/commands/import.h"
 #include "client/kvctl/commands/records.h"
 #include "client/kvctl/commands/scan.h"
+#include "client/kvctl/commands/server.h"
 #include "client/kvctl/commands/workload.h"
 #include "client/kvctl/context.h"
 #include "client/kvctl/doctor/doctor.h"
@@ -30,10 +31,10 @@ struct Invocation {
   std::string server;
   Milliseconds timeout{5000};
   OutputFormat output = OutputFormat::kTable;
-  std::variant<TextArguments, PingArguments, StatusArguments, StatsArguments, LayoutArguments,
-               GetArguments, PutArguments, DelArguments, CasArguments, IncrArguments,
-               TouchArguments, ScanArguments, ImportArguments, ExportArguments, WorkloadArguments,
-               DoctorArguments>
+  std::variant<TextArguments, PingArguments, StatusArguments, SweepArguments, StatsArguments,
+               LayoutArguments, GetArguments, PutArguments, DelArguments, CasArguments,
+               IncrArguments, TouchArguments, ScanArguments, ImportArguments, ExportArguments,
+               WorkloadArguments, DoctorArguments>
       command;
 };
 

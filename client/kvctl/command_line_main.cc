@@ -116,6 +116,7 @@ class Parser {
     std::string key, encoding = "text", value, file, ttl, version, by = "1", initial;
     std::string prefix, cursor = "0", limit = "100", batch = "256";
     std::string keys = "100000", size = "100", reads = "95", time = "5s";
+    std::string wait = "5m";
     std::string to, root = "/", over;
     std::string path = "-", format = "json", progress = "auto", keys_from, shell;
     bool raw = false, if_absent = false, if_present = false, values = false;
@@ -186,6 +187,14 @@ void Parser::AddServerCommands() {
   };
   add("ping", "Ask the server for a sign of life", PingArguments());
   add("status", "Memory, items, index load and sessions of the server", StatusArguments());
+  CLI::App* sweep = AddCommand("sweep", "Free what is nobody's, then print the status", [this] {
+    SweepArguments arguments;
+    DUNLIN_RETURN_IF_ERROR(ParseMilliseconds("--wait", text_.wait, &arguments.patience));
+    invocation_.command = arguments;
+    return absl::OkStatus();
+  });
+  sweep->add_option("--wait", text_.wait, "Longest wait for two walks of the index")
+      ->capture_default_str();
   add("stats", "Counters of the server and its memory by size class", StatsArguments());
   add("layout", "What lies where in the server's memory", LayoutArguments());
 }

@@ -25,6 +25,9 @@ ExitCode Run(Context& context, const TextArguments& arguments) {
 }
 ExitCode Run(Context& context, const PingArguments&) { return RunPing(context); }
 ExitCode Run(Context& context, const StatusArguments&) { return RunStatus(context); }
+ExitCode Run(Context& context, const SweepArguments& arguments) {
+  return RunSweep(context, arguments);
+}
 ExitCode Run(Context& context, const StatsArguments&) { return RunStats(context); }
 ExitCode Run(Context& context, const LayoutArguments&) { return RunLayout(context); }
 ExitCode Run(Context& context, const GetArguments& arguments) { return RunGet(context, arguments); }
@@ -75,8 +78,8 @@ constexpr bool kNeedsServer =
 template <typename Arguments>
 constexpr bool kNeedsSession =
     kNeedsServer<Arguments> && !std::is_same_v<Arguments, PingArguments> &&
-    !std::is_same_v<Arguments, StatusArguments> && !std::is_same_v<Arguments, StatsArguments> &&
-    !std::is_same_v<Arguments, LayoutArguments>;
+    !std::is_same_v<Arguments, StatusArguments> && !std::is_same_v<Arguments, SweepArguments> &&
+    !std::is_same_v<Arguments, StatsArguments> && !std::is_same_v<Arguments, LayoutArguments>;
 
 template <typename Arguments>
 ExitCode ConnectAndRun(Context& context, const Invocation& invocation, const Arguments& arguments) {

@@ -163,6 +163,33 @@ absl::Status Lane::Expire(uint64_t slot_address, uint64_t word, Deadline deadlin
   return absl::OkStatus();
 }
 
+absl::Status Lane::ExamineLock(uint64_t address, uint64_t word, Deadline deadline) {
+  const dunlin::ExamineLock request{address, word};
+  DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
+  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
+  port_->Queue(LaneKind::kExamineLock, BytesOf(request));
+  DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
+                          Exchange(LaneKind::kLockExamined, deadline));
+  if (!body.empty()) {
+    return BreakByProtocol("lock examined: expected 0 bytes, found " + std::to_string(body.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GrowOutcome> Lane::Grow(uint32_t position, uint32_t depth, Deadline deadline) {
+  const GrowRequest request{position, depth};
+  DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
+  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
+  port_->Queue(LaneKind::kGrowRequest, BytesOf(request));
+  DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
+                          Exchange(LaneKind::kGrowReply, deadline));
+  GrowReply reply{};
+  if (body.size() == sizeof reply) std::memcpy(&reply, body.data(), sizeof reply);
+  const std::string why = WhyNotValid(reply, body.size());
+  if (!why.empty()) return BreakByProtocol(why);
+  return static_cast<GrowOutcome>(reply.outcome);
+}
+
 absl::StatusOr<control::PingReply> Lane::Ping(Deadline deadline) {
   ControlRequest request;
   request.mutable_ping();
@@ -170,9 +197,10 @@ absl::StatusOr<control::PingReply> Lane::Ping(Deadline deadline) {
   return std::move(*reply.mutable_ping());
 }
 
-absl::StatusOr<control::StatusReply> Lane::Status(bool count_index, Deadline deadline) {
+absl::StatusOr<control::StatusReply> Lane::Status(const StatusOptions& options, Deadline deadline) {
   ControlRequest request;
-  request.mutable_status()->set_count_index(count_index);
+  request.mutable_status()->set_count_index(options.count_index);
+  request.mutable_status()->set_sweep(options.sweep);
   DUNLIN_ASSIGN_OR_RETURN(ControlReply reply, Control(request, ControlReply::kStatus, deadline));
   return std::move(*reply.mutable_status());
 }

@@ -98,8 +98,19 @@ class Lane {
   // so: for sessions that can't write. After OK look again.
   absl::Status Expire(uint64_t slot_address, uint64_t word, Deadline deadline);
 
+  // Has the server look after the lock in the bucket at `address`, which was found to be `word` and
+  // is waited for. After OK look again.
+  absl::Status ExamineLock(uint64_t address, uint64_t word, Deadline deadline);
+  // An insert found no slot in the subtable of `position`, at `depth` bits. kGrows: refresh the
+  // directory and look again.
+  absl::StatusOr<GrowOutcome> Grow(uint32_t position, uint32_t depth, Deadline deadline);
+
   absl::StatusOr<control::PingReply> Ping(Deadline deadline);
-  absl::StatusOr<control::StatusReply> Status(bool count_index, Deadline deadline);
+  struct StatusOptions {
+    bool count_index = false;  // exact counts: walks the index
+    bool sweep = false;        // first a whole mark and sweep: takes more than a grace period
+  };
+  absl::StatusOr<control::StatusReply> Status(const StatusOptions& options, Deadline deadline);
 
   // Ends the session in good order: what was returned before has been taken when this returns OK.
   // The lane is of no use afterwards.

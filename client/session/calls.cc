@@ -125,8 +125,9 @@ uint64_t SessionImpl::ExpiryOf(const std::optional<Milliseconds>& ttl) const {
   return ttl.has_value() ? env_.now + static_cast<uint64_t>(ttl->count()) : 0;
 }
 
-void SessionImpl::StartPut(Operation& op, Bytes value, const PutOptions& options) {
-  Location hint = Hint(op);
+void SessionImpl::StartPut(Operation& op, Bytes value, const PutOptions& options,
+                           const LostSwing& lost) {
+  const Location hint = lost.hint.known() ? lost.hint : Hint(op);
   if (options.mode == PutMode::kIfPresent) {
     ModifyMachine::Request request;
     request.kind = ModifyKind::kReplace;
@@ -135,24 +136,20 @@ void SessionImpl::StartPut(Operation& op, Bytes value, const PutOptions& options
     request.expiry = ExpiryOf(options.ttl);
     op.machine.emplace<ModifyMachine>(request, hint);
   } else {
-    op.machine.emplace<PutMachine>(options.mode == PutMode::kIfAbsent ? PutMachine::Mode::kIfAbsent
-                                                                      : PutMachine::Mode::kAlways,
-                                   op.key, value, ExpiryOf(options.ttl), hint);
+    PutMachine& put = op.machine.emplace<PutMachine>(options.mode == PutMode::kIfAbsent
+                                                         ? PutMachine::Mode::kIfAbsent
+                                                         : PutMachine::Mode::kAlways,
+                                                     op.key, value, ExpiryOf(options.ttl), hint);
+    if (!lost.now.empty()) put.LostTo(lost.now, lost.stamp);
   }
   Start(op);
 }
 
-WriteResult SessionImpl::PutBytes(Bytes key, Bytes value, const PutOptions& options) {
+WriteResult SessionImpl::PutByMachine(Bytes key, Bytes value, const PutOptions& options,
+                                      const LostSwing& lost) {
   WriteResult result;
-  ++stats_.puts;
   Operation& op = Blocking();
   Outcome prepared = CheckWrite(value.size(), options.ttl);
-  if (prepared == Outcome::kOk && options.mode == PutMode::kAlways && InPlaceAdmitted(key)) {
-    Hold();
-    const bool done = PutInPlace(KeyOf(key), value, ExpiryOf(options.ttl), &result);
-    Unhold();
-    if (done) return result;
-  }
   if (prepared == Outcome::kOk) prepared = Prepare(op, key, {options.deadline});
   if (prepared != Outcome::kOk) {
     ++stats_.failures;
@@ -160,13 +157,29 @@ WriteResult SessionImpl::PutBytes(Bytes key, Bytes value, const PutOptions& opti
     return result;
   }
   op.write_result = &result;
-  StartPut(op, value, options);
+  // What was there in another server's memory means nothing.
+  const bool same = lost.incarnation == op.incarnation;
+  StartPut(op, value, options, same ? lost : LostSwing{});
   AwaitBlocking(op);
   return result;
 }
 
+WriteResult SessionImpl::PutBytes(Bytes key, Bytes value, const PutOptions& options) {
+  ++stats_.puts;
+  LostSwing lost;
+  if (PutsInPlace(value, options) && InPlaceAdmitted(key)) {
+    WriteResult result;
+    Hold();
+    const bool done = PutInPlace(KeyOf(key), value, ExpiryOf(options.ttl), &result, &lost);
+    Unhold();
+    if (done) return result;
+  }
+  return PutByMachine(key, value, options, lost);
+}
+
 WriteResult SessionImpl::BlockingModify(const ModifyMachine::Request& request, Bytes key,
-                                        const CallOptions& options) {
+                                        const CallOptions& options,
+                                        const std::optional<Milliseconds>& ttl) {
   WriteResult result;
   Operation& op = Blocking();
   if (Outcome prepared = Prepare(op, key, options); prepared != Outcome::kOk) {
@@ -177,6 +190,8 @@ WriteResult SessionImpl::BlockingModify(const ModifyMachine::Request& request, B
   op.write_result = &result;
   ModifyMachine::Request keyed = request;
   keyed.key = op.key;
+  // Not before: a new connection may have been made, to a server whose ticks are others.
+  keyed.expiry = ExpiryOf(ttl);
   op.machine.emplace<ModifyMachine>(keyed, Hint(op));
   RunBlocking(op);
   return result;
@@ -197,14 +212,11 @@ WriteResult SessionImpl::CompareAndSet(Bytes key, uint64_t version, Bytes value,
     ++stats_.failures;
     return Refused(refused);
   }
-  if (guard_->InChild()) return Refused(Outcome::kForked);
-  env_.now = Tick();
   ModifyMachine::Request request;
   request.kind = ModifyKind::kCompareAndSet;
   request.value = value;
-  request.expiry = ExpiryOf(options.ttl);
   request.expected_version = version;
-  return BlockingModify(request, key, {options.deadline});
+  return BlockingModify(request, key, {options.deadline}, options.ttl);
 }
 
 WriteResult SessionImpl::Add(Bytes key, int64_t delta, const AddOptions& options) {
@@ -240,12 +252,9 @@ WriteResult SessionImpl::Touch(Bytes key, std::optional<Milliseconds> ttl,
     ++stats_.failures;
     return Refused(refused);
   }
-  if (guard_->InChild()) return Refused(Outcome::kForked);
-  env_.now = Tick();
   ModifyMachine::Request request;
   request.kind = ModifyKind::kTouch;
-  request.expiry = ExpiryOf(ttl);
-  return BlockingModify(request, key, options);
+  return BlockingModify(request, key, options, ttl);
 }
 
 }  // namespace dunlin

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
-#include "client/session/pause.h"
 #include "client/session/session_impl.h"
 
 namespace dunlin {
@@ -11,6 +11,11 @@ namespace {
 constexpr uint32_t kSpinWaits = 32;
 constexpr int64_t kFirstWaitNanos = 1'000;
 constexpr int64_t kLongestWaitNanos = 1'000'000;
+// A lock is held for a round trip. One that stays held for longer may be a dead client's, which the
+// server is to find out.
+constexpr int64_t kExamineAfter = 2'000'000;
+constexpr int64_t kExamineEvery = 20'000'000;
+constexpr int64_t kTimeToAsk = 50'000'000;
 
 template <typename M>
 constexpr bool kSearches = std::is_same_v<M, GetMachine> || std::is_same_v<M, ModifyMachine> ||
@@ -38,17 +43,24 @@ Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& option
   if (key.empty()) return Outcome::kInvalidArgument;
   if (key.size() > geometry_.max_key_bytes) return Outcome::kTooLarge;
   const Milliseconds patience = options.deadline.value_or(options_.default_deadline);
+  const uint64_t reconnects = stats_.reconnects;
   if (Outcome admitted = Admit(patience); admitted != Outcome::kOk) return admitted;
   op.key = KeyOf(key);
   op.outcome = Outcome::kInternal;
   op.has_hint = false;
   op.holds_block = false;
+  // Whoever sees a lock twice is to know whether it is still the same hold: the bits that the
+  // numbers of the session's operations leave count turns.
+  op.lock_number = ++turn_ << std::bit_width(operations_.size() - 1) | op.number;
   op.waits = 0;
+  op.examine_at = 0;
   op.restarts = 0;
   op.overdue = false;
   op.incarnation = link_->constants.incarnation;
   op.deadline.reset();
   op.patience = patience;
+  // A new connection took some of it.
+  if (stats_.reconnects != reconnects) op.patience -= std::min(patience, reconnect_took_);
   op.began = env_.now;
   op.string = nullptr;
   op.get_result = nullptr;
@@ -92,7 +104,7 @@ void SessionImpl::KeepFresh(Operation& op) {
 
 void SessionImpl::Resume(Operation& op) {
   env_.posted = op.posted;
-  env_.operation = op.number;
+  env_.operation = op.lock_number;
   env_.scratch_bytes = op.scratch_bytes;
   switch (op.machine.index()) {
     case 1:
@@ -140,18 +152,20 @@ bool SessionImpl::Serve(Operation& op, M& machine, Action action) {
     case Action::kNeedSink:
       return ServeSink(op, machine);
     case Action::kNeedBlock:
-      if constexpr (kWrites<M>) ServeBlock(op, machine);
+      if constexpr (kWrites<M>) return ServeBlock(op, machine);
       return true;
     case Action::kRefresh:
       ++stats_.retries;
       if (!FetchDirectory().ok()) {
-        Abandon(op, Outcome::kDataLoss);
+        // Nothing was changed; only a directory that could be read and makes no sense is damage.
+        Abandon(op, channel_->broken().ok() ? Outcome::kDataLoss : Outcome::kUnavailable);
         return false;
       }
       // The new directory may be a moment away: look for it at a decent pace.
       return Wait(op);
     case Action::kWait:
       ++stats_.retries;
+      if constexpr (std::is_same_v<M, PutMachine>) ExamineLock(op, machine);
       return Wait(op);
     case Action::kAskExpire:
       if constexpr (kSearches<M>) {
@@ -192,21 +206,41 @@ bool SessionImpl::ServeSink(Operation& op, M& machine) {
 }
 
 template <typename M>
-void SessionImpl::ServeBlock(Operation& op, M& machine) {
+bool SessionImpl::ServeBlock(Operation& op, M& machine) {
   if (op.holds_block) {
     pool_.PutBack(machine.block(), op.batch);
+    machine.SupplyBlock({});
     op.holds_block = false;
   }
   // The deadline costs a look at the clock, which most puts do without.
-  BlockPool::Taken taken = pool_.TakeInHand(ClassFor(machine.block_bytes()));
+  SessionBlocks::Taken taken = pool_.TakeInHand(ClassFor(machine.block_bytes()));
   if (taken.result != Result::kOk) {
     taken = pool_.Take(machine.block_bytes(), DeadlineOf(op));
   }
-  if (taken.result != Result::kOk) return machine.Fail(taken.result);
+  // Near its deadline there is no time for another answer, and what comes late breaks the lane.
+  const bool soon = taken.room_soon && DeadlineOf(op).NanosLeft() > kTimeToAsk;
+  if (soon) return WaitForRoom(op);
+  if (taken.result != Result::kOk) {
+    machine.Fail(taken.result);
+    return true;
+  }
   machine.SupplyBlock(taken.block);
   op.batch = taken.batch;
   op.version = taken.block.version;
   op.holds_block = true;
+  return true;
+}
+
+// What the server makes room from must not be held back by who waits for it: an operation that
+// lacks a block believes nothing that it saw before without a look at its age.
+bool SessionImpl::WaitForRoom(Operation& op) {
+  const bool again = Wait(op);
+  if (op.stage == Operation::Stage::kWaiting) {
+    env_.now = Tick();
+    op.began = env_.now;
+    RenewMark();
+  }
+  return again;
 }
 
 void SessionImpl::Post(Operation& op) {
@@ -225,7 +259,7 @@ void SessionImpl::Post(Operation& op) {
 // The clock is first looked at when an
 // operation has to wait for anything: those that don't are done long before.
 Deadline SessionImpl::DeadlineOf(Operation& op) {
-  if (!op.deadline.has_value()) op.deadline = Deadline::After(op.patience);
+  if (!op.deadline.has_value()) op.deadline = Deadline::After(op.patience, clock_);
   return *op.deadline;
 }
 
@@ -249,6 +283,31 @@ bool SessionImpl::Wait(Operation& op) {
   return false;
 }
 
+void SessionImpl::ExamineLock(Operation& op, const PutMachine& put) {
+  if (put.awaited().address == 0) return;
+  const int64_t now = clock_.NowNanos();
+  if (op.examine_at == 0) op.examine_at = now + kExamineAfter;
+  if (now < op.examine_at) return;
+  op.examine_at = now + kExamineEvery;
+  // Without an answer the wait goes on to its deadline; a lost connection is noticed by the next
+  // chain.
+  (void)link_->lane->ExamineLock(put.awaited().address, put.awaited().word.raw(), DeadlineOf(op));
+}
+
+// The index has no slot for the key: has the server split its subtable. True: the put goes on, or
+// has ended at its deadline.
+bool SessionImpl::WaitForGrowth(Operation& op, PutMachine& put) {
+  const DirectoryView& directory = env_.directory;
+  const DirectoryEntry entry(directory.entries[PrefixOf(op.key.hash, directory.depth)]);
+  const absl::StatusOr<GrowOutcome> asked =
+      link_->lane->Grow(PrefixOf(op.key.hash, kMaxDirectoryDepth), entry.depth(), DeadlineOf(op));
+  if (!asked.ok() || *asked != GrowOutcome::kGrows || !FetchDirectory().ok()) return false;
+  put.TryAgain();
+  ++stats_.retries;
+  (void)Wait(op);
+  return true;
+}
+
 template <typename M>
 void SessionImpl::Settle(Operation& op, M& machine) {
   if constexpr (std::is_same_v<M, ResolveMachine>) {
@@ -260,8 +319,13 @@ void SessionImpl::Settle(Operation& op, M& machine) {
 
 template <typename M>
 void SessionImpl::SettleCall(Operation& op, M& machine) {
+  // Should it turn out to be done, this is what it did.
+  if constexpr (std::is_same_v<M, ModifyMachine>) op.write_result->sum = machine.sum();
   if constexpr (kWrites<M>) {
     if (machine.result() == Result::kUnknown && IsLost(op, LostOf(op, machine))) return;
+  }
+  if constexpr (std::is_same_v<M, PutMachine>) {
+    if (machine.result() == Result::kIndexFull && WaitForGrowth(op, machine)) return;
   }
   op.outcome = OutcomeOf(machine.result());
   if (op.overdue && op.outcome == Outcome::kUnavailable) op.outcome = Outcome::kDeadlineExceeded;
@@ -301,6 +365,7 @@ void SessionImpl::SettleGet(Operation& op, GetMachine& get) {
     return;
   }
   ++stats_.hits;
+  NoteUse(get.found().word);
   r.value_bytes = get.value_bytes();
   r.version = get.version();
   if (get.expiry() != 0) {
@@ -315,6 +380,8 @@ void SessionImpl::SettlePut(Operation& op, PutMachine& put) {
   WriteResult& r = *op.write_result;
   r.version = op.outcome == Outcome::kOk ? put.version() : 0;
   if (put.absorbed()) ++stats_.absorbed;
+  // A new key is not in use yet.
+  if (put.found().known() && put.expected().known()) NoteUse(put.found().word);
   if (op.outcome == Outcome::kOk || op.outcome == Outcome::kExists) {
     cache_.Remember(op.key, put.found(), put.stamp());
   } else if (op.has_hint) {
@@ -328,6 +395,7 @@ void SessionImpl::SettleModify(Operation& op, ModifyMachine& modify) {
   r.version = told ? modify.version() : 0;
   r.sum = modify.sum();
   if (op.outcome == Outcome::kOk && modify.found().known()) {
+    NoteUse(modify.found().word);
     cache_.Remember(op.key, modify.found(), modify.stamp());
   } else {
     cache_.Forget(op.key);
@@ -362,6 +430,10 @@ void SessionImpl::EndWith(Operation& op, Outcome outcome) {
 
 void SessionImpl::Finish(Chain& chain) {
   if (chain.cookie == kTickReadCookie) return OnServerTick();
+  if (chain.cookie == kAccessCookie) {
+    access_.under_way = false;
+    return;
+  }
   --posted_;
   env_.now = Tick();
   Resume(operations_[chain.cookie]);
@@ -405,7 +477,7 @@ void SessionImpl::PumpWaiting() {
   }
   if (posted_ != 0 || waiting_.empty() || next == INT64_MAX) return;
   // Nothing but waits: leave the core to whoever is waited for.
-  Pause(next - now);
+  clock_.Pause(next - now);
 }
 
 void SessionImpl::RunBlocking(Operation& op) {

@@ -61,6 +61,7 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
   CountInPlace(hint.known() ? 1 : 0, hint.known() ? 0 : 1);
   stats_.round_trips += hint.known() ? 1 : 2;
   *found = in_place.found;
+  NoteUse(in_place.found.word);
   return true;
 }
 
@@ -83,11 +84,12 @@ void SessionImpl::PrefetchBlock(SlotWord word) const {
 }
 
 SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value,
-                                       uint64_t expiry, WriteResult* result, Location* found) {
+                                       uint64_t expiry, WriteResult* result, Location* found,
+                                       LostSwing* lost) {
   const SizeClass size_class = ClassFor(RecordBytes(key.bytes, value.size(), expiry != 0));
   // Before a block is taken, which would have to be given back.
   if (size_class == kRunClass) return PutEnd::kNotTried;
-  const BlockPool::Taken taken = pool_.TakeInHand(size_class);
+  const SessionBlocks::Taken taken = pool_.TakeInHand(size_class);
   if (taken.result != Result::kOk) return PutEnd::kNotTried;
   PrefetchBlock(taken.next);
   ++stats_.chains;
@@ -99,17 +101,20 @@ SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Byt
                        found)) {
     pool_.PutBack(taken.block, taken.batch);
     cache_.Forget(key);
+    *lost = {hint, found->word, env_.now, link_->constants.incarnation};
     return PutEnd::kStale;
   }
   ++stats_.cache_hits;
   pool_.Spent(taken.batch);
   pool_.Unlinked({hint.word, hint.version});
+  NoteUse(found->word);
   result->outcome = Outcome::kOk;
   result->version = taken.block.version;
   return PutEnd::kDone;
 }
 
-bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result) {
+bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result,
+                             LostSwing* lost) {
   cache_.Prefetch(key.hash);
   bool aging = false;
   LocationCache::Place place;
@@ -117,7 +122,7 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   Location found;
   if (!hint.known()) return false;
   PrefetchLineToWrite(mapping_ + hint.slot_address);
-  if (PutAt(hint, key, value, expiry, result, &found) != PutEnd::kDone) return false;
+  if (PutAt(hint, key, value, expiry, result, &found, lost) != PutEnd::kDone) return false;
   cache_.Renew(place, found, env_.now);
   return true;
 }
@@ -141,6 +146,7 @@ bool SessionImpl::FinishItem(InPlaceItem& item) {
             : FindColdInPlace(geometry_, mapping_, item.place, item.key, stamp, &in_place);
   GetRequest& request = *item.request;
   if (!found || !CopyInPlace(in_place, stamp, request.buffer, &request.result)) return false;
+  NoteUse(in_place.found.word);
   if (known && !item.aging) return true;
   if (request.known != nullptr) {
     Learn(*request.known, in_place.found, stamp);

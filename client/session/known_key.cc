@@ -95,13 +95,14 @@ GetResult SessionImpl::GetKnown(KnownKey& known, std::span<std::byte> buffer,
   return result;
 }
 
-bool SessionImpl::PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result) {
+bool SessionImpl::PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result,
+                             LostSwing* lost) {
   const Key key = KeyOf(known);
   bool aging = false;
   const Location hint = LocationOf(known, &aging);
   if (!hint.known()) return false;
   Location found;
-  switch (PutAt(hint, key, value, expiry, result, &found)) {
+  switch (PutAt(hint, key, value, expiry, result, &found, lost)) {
     case PutEnd::kDone:
       Learn(known, found, env_.now);
       return true;
@@ -118,9 +119,10 @@ bool SessionImpl::PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, Writ
 WriteResult SessionImpl::PutKnown(KnownKey& known, Bytes value, const PutOptions& options) {
   PrefetchSlot(known);
   WriteResult result;
+  LostSwing lost;
   if (PutsInPlace(value, options) && InPlaceAdmitted(known.bytes())) {
     Hold();
-    const bool done = PutByKnown(known, value, ExpiryOf(options.ttl), &result);
+    const bool done = PutByKnown(known, value, ExpiryOf(options.ttl), &result, &lost);
     Unhold();
     if (done) {
       ++stats_.puts;
@@ -128,7 +130,12 @@ WriteResult SessionImpl::PutKnown(KnownKey& known, Bytes value, const PutOptions
     }
   }
   known.Forget();
-  result = PutBytes(known.bytes(), value, options);
+  if (lost.hint.known()) {
+    ++stats_.puts;
+    result = PutByMachine(known.bytes(), value, options, lost);
+  } else {
+    result = PutBytes(known.bytes(), value, options);
+  }
   if (result.ok()) LearnFromCache(known);
   return result;
 }

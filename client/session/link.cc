@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/session/pause.h"
 #include "client/session/session_impl.h"
 #include "common/base/status.h"
 
@@ -14,6 +13,7 @@ constexpr int64_t kFirstWait = kMillisecond;
 constexpr int64_t kLongestWait = 50 * kMillisecond;
 // This machine's clock and the server's drift apart by some 50 us a second.
 constexpr int64_t kTickReadPeriod = 10'000 * kMillisecond;
+constexpr int64_t kTickRetryPeriod = 20 * kMillisecond;  // where the last one taught little
 // How long a write of unknown fate waits for another try to connect.
 constexpr int64_t kReconnectPause = 5 * kMillisecond;
 // A chain that is younger is not what is slow.
@@ -45,9 +45,15 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
       mark_ = reinterpret_cast<uint64_t*>(link_->region->SessionWord(link_->session_word));
     }
   } else {
-    ticks_.Set(link_->tick, link_->tick_nanos, !same_server);
-    tick_read_at_ = link_->tick_nanos;
+    ticks_.Set(link_->tick, link_->tick_asked, link_->tick_answered, !same_server);
+    tick_read_at_ = link_->tick_answered;
   }
+  const Superblock& constants = link_->constants;
+  access_.Begin(read_only_ ? AccessArea{}
+                           : AccessArea{constants.access_offset,
+                                        static_cast<uint32_t>(constants.access_strips)},
+                link_->session_word);
+  access_.under_way = false;
   losses_seen_ = origin_.health->losses();
   env_.now = last_tick_ = Tick();
   if (holds_ != 0) SetMark(env_.now);
@@ -55,7 +61,8 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
 
 bool SessionImpl::Reconnect(Milliseconds patience) {
   // What is pinned lies in the old connection's mapping.
-  if (pins_ != 0 || clock_.NowNanos() < reconnect_at_ || patience.count() <= 0) return false;
+  const int64_t began = clock_.NowNanos();
+  if (pins_ != 0 || began < reconnect_at_ || patience.count() <= 0) return false;
   EndBroken();
   Opener::Request request = origin_.request;
   request.replaces = link_->session_id;
@@ -63,13 +70,14 @@ bool SessionImpl::Reconnect(Milliseconds patience) {
   request.replaces_incarnation = link_->constants.incarnation;
   const uint64_t losses = origin_.health->losses();
   auto opened = origin_.opener->OpenSession(
-      request, Deadline::After(std::min(patience, origin_.connect_deadline)));
+      request, Deadline::After(std::min(patience, origin_.connect_deadline), clock_));
   if (opened.ok()) {
     Adopt(*std::move(opened));
     losses_seen_ = losses;
     absl::Status fetched = FetchDirectory();
     if (fetched.ok()) {
       ++stats_.reconnects;
+      reconnect_took_ = Milliseconds((clock_.NowNanos() - began) / kMillisecond);
       reconnect_backoff_.Reset();
       connect_error_ = absl::OkStatus();
       return true;
@@ -97,7 +105,7 @@ absl::Status SessionImpl::ReadRegion(uint64_t offset, std::span<std::byte> to) {
     link_->region->ReadWords(offset, to);
     return absl::OkStatus();
   }
-  const Deadline deadline = Deadline::After(options_.default_deadline);
+  const Deadline deadline = Deadline::After(options_.default_deadline, clock_);
   while (!to.empty()) {
     const size_t piece = std::min(to.size(), kReadPiece);
     Chain chain;
@@ -135,7 +143,9 @@ absl::Status SessionImpl::FetchDirectory() {
 
 // Now and then, so that times to live don't drift.
 void SessionImpl::ReadServerTick() {
-  if (tick_read_posted_ || ticks_.NowNanos() - tick_read_at_ < kTickReadPeriod) return;
+  const int64_t period =
+      ticks_.error() > TickSource::kGoodError ? kTickRetryPeriod : kTickReadPeriod;
+  if (tick_read_posted_ || ticks_.NowNanos() - tick_read_at_ < period) return;
   tick_read_at_ = ticks_.NowNanos();
   tick_read_.Clear();
   tick_read_.ReadWord(offsetof(Superblock, tick));
@@ -146,9 +156,7 @@ void SessionImpl::ReadServerTick() {
 void SessionImpl::OnServerTick() {
   tick_read_posted_ = false;
   if (tick_read_.outcome != ChainOutcome::kDone) return;
-  // It was the tick at some moment between the two; half way is the best guess.
-  const int64_t now = ticks_.NowNanos();
-  ticks_.Set(tick_read_.work[0].result, tick_read_at_ + (now - tick_read_at_) / 2, false);
+  ticks_.Set(tick_read_.work[0].result, tick_read_at_, ticks_.NowNanos(), false);
 }
 
 void SessionImpl::WaitForChains() {
@@ -187,7 +195,7 @@ void SessionImpl::ResolveLost() {
     // One connection for all: the most patient decides.
     int64_t left = 0;
     for (Operation* op : lost_) left = std::max(left, DeadlineOf(*op).NanosLeft());
-    if (!Reconnect(Milliseconds(left / kMillisecond))) Pause(kReconnectPause);
+    if (!Reconnect(Milliseconds(left / kMillisecond))) clock_.Pause(kReconnectPause);
   }
   std::vector<Operation*> lost;
   lost.swap(lost_);

@@ -6,6 +6,7 @@
 #include "client/connect/opener.h"
 #include "client/connect/server_health.h"
 #include "client/connect/session_parts.h"
+#include "common/base/clock.h"
 #include "dunlin/client.h"
 #include "dunlin/session.h"
 
@@ -17,6 +18,7 @@ struct SessionOrigin {
   std::shared_ptr<const ServerHealth> health;
   Opener::Request request;  // without `replaces`
   Milliseconds connect_deadline{1000};
+  const Clock* clock = &SystemClock::Shared();  // outlives the session
 };
 
 // A session on an open connection. Fetches the directory: 3 RTT.

@@ -51,6 +51,7 @@ struct Operation {
   bool hint_aging = false;
   SlotWord hint_word;
   uint32_t number = 0;
+  uint32_t lock_number = 0;  // in lock words: the number, and which turn it is in its slot
   Outcome outcome = Outcome::kInternal;
 
   std::unique_ptr<std::byte[]> scratch;
@@ -77,7 +78,8 @@ struct Operation {
   Milliseconds patience{0};          // from the first look at the clock
   std::optional<Deadline> deadline;  // unset: the clock has not been looked at
   int64_t not_before = 0;
-  uint64_t began = 0;  // tick
+  int64_t examine_at = 0;  // when the server is to look after the lock that it waits for; 0: unset
+  uint64_t began = 0;      // tick
 
   // ScanBucket: where entries go, how many were there before this bucket, and the pass they are of.
   std::vector<ScanEntry>* scan_entries = nullptr;

@@ -65,7 +65,10 @@ ScanCursor SessionImpl::SkipEmpty(ScanCursor at) {
     const ScanPlace place = PlaceScan(geometry_, env_.directory, at);
     const uint32_t count = std::min(ahead, place.buckets);
     buckets_.resize(size_t{count} * geometry_.bucket_bytes);
+    const uint64_t stamp = Tick();
     if (!ReadRegion(place.address, buckets_).ok()) return at;
+    // Read so slowly, header and slots may be those of two subtables.
+    if (Tick() - stamp >= geometry_.grace / 2) return at;
     for (uint32_t i = 0; i < count; ++i) {
       const std::byte* bucket = buckets_.data() + size_t{i} * geometry_.bucket_bytes;
       if (!EmptyBucket(geometry_, bucket, place.identity)) return place.After(i);

@@ -14,7 +14,7 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kStalledTick = 100 * kMillisecond;
 
 // Of the session itself, besides those of its operations: a read of the region, one of the tick.
-constexpr uint32_t kOwnChains = 3;
+constexpr uint32_t kOwnChains = 4;
 
 constexpr int64_t kFirstReconnectNanos = 10 * kMillisecond;
 constexpr int64_t kLongestReconnectNanos = 2'000 * kMillisecond;
@@ -33,12 +33,13 @@ SessionImpl::SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> par
       read_only_(parts->read_only),
       link_(std::move(parts)),
       guard_(link_->guard.get()),
+      clock_(*origin_.clock),
       ticks_(&clock_),
       geometry_(Geometry::Of(link_->constants)),
       channel_(link_->channel.get()),
       mapping_(channel_->mapping()),
       cache_(options.location_cache_bytes, MaxLocationAge(geometry_)),
-      pool_(link_->lane.get()),
+      pool_(link_->lane.get(), &clock_),
       random_(geometry_.hash_seed ^ link_->session_id),
       options_(options),
       operations_(std::clamp<uint32_t>(options.max_in_flight, 1, channel_->depth() - kOwnChains) +
@@ -69,7 +70,7 @@ SessionImpl::~SessionImpl() {
   if (guard_->InChild()) return;
   if (channel_->broken().ok()) Drain();
   SetMark(0);
-  Deadline deadline = Deadline::After(options_.default_deadline);
+  Deadline deadline = Deadline::After(options_.default_deadline, clock_);
   // What can't be given back in order, the server finds by itself when the connection ends.
   bool in_order = read_only_ || !channel_->broken().ok() || pool_.ReturnAll(deadline).ok();
   if (in_order) link_->lane->Goodbye(deadline).IgnoreError();

@@ -8,10 +8,11 @@
 
 #include "client/connect/directory_copy.h"
 #include "client/connect/session_parts.h"
-#include "client/session/block_pool.h"
+#include "client/session/access_log.h"
 #include "client/session/location_cache.h"
 #include "client/session/make_session.h"
 #include "client/session/operation.h"
+#include "client/session/session_blocks.h"
 #include "client/session/tick_source.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
@@ -23,6 +24,14 @@
 
 namespace dunlin {
 
+// What a put in place tried in vain, for the machine that goes on with it.
+struct LostSwing {
+  Location hint;
+  SlotWord now;  // what the slot held instead
+  uint64_t stamp = 0;
+  uint64_t incarnation = 0;
+};
+
 // The driver of the protocol's state machines on one channel: it carries out what they ask for
 // (chains, clock, blocks, directory, waits) and keeps what they must not know: location cache,
 // block pool, deadlines, the session word.
@@ -30,7 +39,7 @@ namespace dunlin {
 // Files: session_impl.cc (set-up, liveness, the session word), link.cc (the connection: lost and
 // made again, writes of unknown fate), driver.cc (stepping), calls.cc (blocking calls), in_place.cc
 // (the most frequent calls on a mapping), known_key.cc (keys that know their place), batch.cc (many
-// keys, submitted calls), scan_call.cc.
+// keys, submitted calls), scan_call.cc, access_log.cc (uses, for a server in cache mode).
 class SessionImpl final : public Session, private PinnedValue::Owner {
  public:
   SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> parts,
@@ -126,6 +135,13 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void SettleResolve(Operation& op, ResolveMachine& resolve);
   bool BeginAgain(Operation& op);
 
+  // --- access_log.cc
+  // The record was used, for a server that evicts what isn't.
+  void NoteUse(SlotWord word) {
+    if (access_.on() && access_.Note(word, env_.now)) SendUses();
+  }
+  void SendUses();
+
   // --- driver.cc
   Operation& Blocking() { return operations_[0]; }
   // Sets up an operation on `key`; everything but kOk ends it at once.
@@ -143,11 +159,14 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   template <typename M>
   bool Serve(Operation& op, M& machine, Action action);
   template <typename M>
-  void ServeBlock(Operation& op, M& machine);
+  bool ServeBlock(Operation& op, M& machine);
+  bool WaitForRoom(Operation& op);
   template <typename M>
   bool ServeSink(Operation& op, M& machine);
   void Post(Operation& op);
   bool Wait(Operation& op);
+  void ExamineLock(Operation& op, const PutMachine& put);
+  bool WaitForGrowth(Operation& op, PutMachine& put);
   template <typename M>
   void Settle(Operation& op, M& machine);
   template <typename M>
@@ -181,8 +200,11 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   }
   uint64_t ExpiryOf(const std::optional<Milliseconds>& ttl) const;
   WriteResult BlockingModify(const ModifyMachine::Request& request, Bytes key,
-                             const CallOptions& options);
-  void StartPut(Operation& op, Bytes value, const PutOptions& options);
+                             const CallOptions& options,
+                             const std::optional<Milliseconds>& ttl = std::nullopt);
+  WriteResult PutByMachine(Bytes key, Bytes value, const PutOptions& options,
+                           const LostSwing& lost);
+  void StartPut(Operation& op, Bytes value, const PutOptions& options, const LostSwing& lost = {});
 
   // --- in_place.cc: gets and puts on a mapping, without chains; false: the machine's turn
   struct InPlaceItem {
@@ -202,7 +224,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
     kStale,
   };
   PutEnd PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
-               WriteResult* result, Location* found);
+               WriteResult* result, Location* found, LostSwing* lost);
   bool GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result);
   void MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left);
   void RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left);
@@ -214,7 +236,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void PrefetchKnown(const Location& hint) const;
   void PrefetchBuckets(const Placement& place) const;
   void PrefetchBlock(SlotWord word) const;
-  bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result);
+  bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result,
+                  LostSwing* lost);
 
   // --- known_key.cc
   Key KeyOf(KnownKey& known) const;
@@ -224,7 +247,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   static void Learn(KnownKey& known, const Location& location, uint64_t stamp);
   void LearnFromCache(KnownKey& known);
   bool GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetResult* result);
-  bool PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result);
+  bool PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result,
+                  LostSwing* lost);
 
   // --- batch.cc
   Operation* TakeSlot();
@@ -256,7 +280,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   const bool read_only_;
   std::unique_ptr<SessionParts> link_;
   ForkGuard* const guard_;
-  SystemClock clock_;
+  const Clock& clock_;
   TickSource ticks_;
   uint64_t* mark_ = nullptr;  // null in a read-only session, and where there is no mapping
   Geometry geometry_;
@@ -264,7 +288,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   Channel* channel_;          // of the link
   const std::byte* mapping_;  // of the channel; may be null
   LocationCache cache_;
-  BlockPool pool_;
+  SessionBlocks pool_;
   Random random_;
   Env env_;
   const SessionOptions options_;
@@ -279,6 +303,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   uint32_t in_flight_ = 0;            // submitted, callback not yet run
   uint32_t batch_left_ = 0;           // of the multi-key call under way
   uint32_t posted_ = 0;               // chains with the channel
+  uint32_t turn_ = 0;                 // of operations, counted
   bool new_chains_ = false;           // posted since the last poll
   std::vector<Chain*> returned_;      // while another was waited for
   std::vector<Operation*> lost_;      // at stage kLost
@@ -288,7 +313,9 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   uint64_t losses_seen_ = 0;  // of the server's health, when the link was new
   Backoff reconnect_backoff_;
   int64_t reconnect_at_ = 0;
-  absl::Status connect_error_;  // of the last attempt
+  Milliseconds reconnect_took_{0};  // the last that succeeded
+  absl::Status connect_error_;      // of the last attempt
+  AccessLog access_;
   Chain tick_read_;
   bool tick_read_posted_ = false;
   int64_t tick_read_at_ = 0;
@@ -311,5 +338,6 @@ uint64_t MaxLocationAge(const Geometry& g);
 // Of chains that are no operation's.
 inline constexpr uint64_t kTickReadCookie = uint64_t{1} << 32;
 inline constexpr uint64_t kRegionReadCookie = kTickReadCookie + 1;
+inline constexpr uint64_t kAccessCookie = kTickReadCookie + 2;
 
 }  // namespace dunlin

@@ -5,7 +5,8 @@
 
 namespace dunlin {
 
-// The seam through which all code learns the time. Implementations are thread safe.
+// The seam through which all code learns the time and lets it pass. Implementations are thread
+// safe.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -16,12 +17,25 @@ class Clock {
 
   // Nanoseconds since 1970-01-01 UTC. May jump either way; for people and for expiry stamps only.
   virtual int64_t WallNanos() const = 0;
+
+  // Leaves the core to others for about `nanos`: the step between two attempts of a bounded
+  // back-off. Where time doesn't pass by itself it returns at once.
+  virtual void Pause(int64_t) const {}
+
+  // Whether the processor's own counter goes on as this clock does, and may be read in its place.
+  virtual bool has_counter() const { return false; }
 };
 
 class SystemClock final : public Clock {
  public:
   int64_t NowNanos() const override;
   int64_t WallNanos() const override;
+  // Below what a timer can do it only yields.
+  void Pause(int64_t nanos) const override;
+  bool has_counter() const override { return true; }
+
+  // For whoever is given no other; it has no state.
+  static const Clock& Shared();
 };
 
 // Time that moves only when told to, for tests and simulation.

@@ -32,7 +32,8 @@ constexpr int64_t kTolerance = 2'000'000;
 
 }  // namespace
 
-FastClock::FastClock(const Clock* clock) : FastClock(clock, Counter()) {}
+FastClock::FastClock(const Clock* clock)
+    : FastClock(clock, clock->has_counter() ? Counter() : nullptr) {}
 
 FastClock::FastClock(const Clock* clock, ReadCounter read) : clock_(clock), read_(read) {
   if (read_ == nullptr) return;

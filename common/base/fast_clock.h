@@ -17,7 +17,7 @@ namespace dunlin {
 // the clock. Not thread safe.
 class FastClock {
  public:
-  // Reads the processor's own counter, if it is invariant.
+  // Reads the processor's own counter, if it is invariant and goes with that clock.
   explicit FastClock(const Clock* clock);
   // For tests.
   using ReadCounter = uint64_t (*)();

@@ -48,6 +48,17 @@ class DirectoryEntry {
 
 inline constexpr uint32_t kMaxDirectoryDepth = 22;
 
+// Directories of different depths lie side by side in the directory area, each on pages of its own,
+// and none is ever given to another: a reader of an old one reads what was true once. Bytes from
+// the area's start; those of depth + 1 begin where that of `depth` ends.
+constexpr uint64_t DirectoryPlace(uint32_t depth) {
+  constexpr uint32_t kOnePage = 9;  // 2^9 entries fill a page
+  if (depth <= kOnePage) return uint64_t{depth} * 4096;
+  return (uint64_t{kOnePage} + (uint64_t{1} << (depth - kOnePage)) - 1) * 4096;
+}
+static_assert(DirectoryPlace(9) == 9 * 4096 && DirectoryPlace(10) == 10 * 4096);
+static_assert(DirectoryPlace(11) == 12 * 4096 && DirectoryPlace(12) == 16 * 4096);
+
 // A private copy of the directory, as a session holds it. The entries belong to the holder.
 struct DirectoryView {
   const uint64_t* entries = nullptr;

@@ -57,6 +57,18 @@ constexpr uint32_t PrefixOf(uint64_t hash, uint32_t depth) {
   return depth == 0 ? 0 : static_cast<uint32_t>(hash >> (64 - depth));
 }
 
+// Numbers of the two candidate buckets of a key in its subtable, whatever the subtable's depth.
+struct BucketPair {
+  uint32_t first;
+  uint32_t second;
+};
+inline BucketPair BucketsOf(const Geometry& g, uint64_t hash) {
+  const uint32_t first = hash & g.bucket_mask;
+  const uint32_t second = hash >> 16 & g.bucket_mask;
+  // Forced to differ: one bucket twice would halve the room and show every slot of it twice.
+  return {first, second == first ? second ^ 1 : second};
+}
+
 // The two candidate buckets of a key, and the identity that both must bear.
 struct Placement {
   uint64_t bucket[2] = {0, 0};
@@ -65,13 +77,10 @@ struct Placement {
 
 inline Placement Place(const Geometry& g, const DirectoryView& directory, uint64_t hash) {
   DirectoryEntry entry(directory.entries[PrefixOf(hash, directory.depth)]);
-  uint32_t first = hash & g.bucket_mask;
-  uint32_t second = hash >> 16 & g.bucket_mask;
-  // Forced to differ: one bucket twice would halve the room and show every slot of it twice.
-  if (second == first) second ^= 1;
+  const BucketPair number = BucketsOf(g, hash);
   Placement p;
-  p.bucket[0] = entry.region_offset() + uint64_t{first} * g.bucket_bytes;
-  p.bucket[1] = entry.region_offset() + uint64_t{second} * g.bucket_bytes;
+  p.bucket[0] = entry.region_offset() + uint64_t{number.first} * g.bucket_bytes;
+  p.bucket[1] = entry.region_offset() + uint64_t{number.second} * g.bucket_bytes;
   p.free_header = BucketHeader::Free(PrefixOf(hash, entry.depth()), entry.depth());
   return p;
 }

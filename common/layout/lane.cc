@@ -1,5 +1,7 @@
 #include "common/layout/lane.h"
 
+#include "common/layout/bucket.h"
+#include "common/layout/directory.h"
 #include "common/layout/record.h"
 #include "common/layout/size_class.h"
 
@@ -51,7 +53,7 @@ std::string WhyNotValid(const BlocksRequest& request, uint64_t body_bytes) {
 }
 
 std::string WhyNotValid(const BlocksReply& reply, uint64_t body_bytes) {
-  if (reply.outcome > static_cast<uint32_t>(BlocksOutcome::kRefused)) {
+  if (reply.outcome > static_cast<uint32_t>(BlocksOutcome::kRoomSoon)) {
     return "blocks reply: unknown outcome " + std::to_string(reply.outcome);
   }
   if (reply.count > kMaxBlocksPerBatch || reply.version_count < reply.count) {
@@ -75,6 +77,31 @@ std::string WhyNotValid(const ExpireRequest& request, uint64_t body_bytes) {
     return WrongSize("expire request", sizeof request, body_bytes);
   }
   if (request.slot_address % 8 != 0) return "expire request: address of no slot";
+  return "";
+}
+
+std::string WhyNotValid(const ExamineLock& request, uint64_t body_bytes) {
+  if (body_bytes != sizeof request) {
+    return WrongSize("lock to be examined", sizeof request, body_bytes);
+  }
+  if (request.address % kBucketBytes != 0) return "lock to be examined: address of no bucket";
+  return "";
+}
+
+std::string WhyNotValid(const GrowRequest& request, uint64_t body_bytes) {
+  if (body_bytes != sizeof request) return WrongSize("grow request", sizeof request, body_bytes);
+  if (request.position >> kMaxDirectoryDepth != 0 || request.depth > kMaxDirectoryDepth) {
+    return "grow request: no position " + std::to_string(request.position) + " or depth " +
+           std::to_string(request.depth);
+  }
+  return "";
+}
+
+std::string WhyNotValid(const GrowReply& reply, uint64_t body_bytes) {
+  if (body_bytes != sizeof reply) return WrongSize("grow reply", sizeof reply, body_bytes);
+  if (reply.outcome > static_cast<uint32_t>(GrowOutcome::kFull) || reply.reserved != 0) {
+    return "grow reply: unknown outcome " + std::to_string(reply.outcome);
+  }
   return "";
 }
 

@@ -21,8 +21,12 @@ enum class LaneKind : uint16_t {
   kExpireReply = 8,     // empty; the record is expired or was replaced before
   kChainRequest = 9,    // ChainRequest, `count` ChainWork, the WRITEs' bytes
   kChainReply = 10,     // ChainReply, then what was read
+  kExamineLock = 11,    // ExamineLock: somebody waits for a lock
+  kLockExamined = 12,   // empty; look again
+  kGrowRequest = 13,    // GrowRequest: an insert found no slot
+  kGrowReply = 14,      // GrowReply
 };
-inline constexpr LaneKind kLastLaneKind = LaneKind::kChainReply;
+inline constexpr LaneKind kLastLaneKind = LaneKind::kGrowReply;
 
 struct LaneFrame {
   uint32_t bytes;
@@ -47,7 +51,13 @@ struct BlocksRequest {
 };
 static_assert(sizeof(BlocksRequest) == 24);
 
-enum class BlocksOutcome : uint32_t { kOk = 0, kMemoryFull = 1, kDraining = 2, kRefused = 3 };
+enum class BlocksOutcome : uint32_t {
+  kOk = 0,
+  kMemoryFull = 1,
+  kDraining = 2,
+  kRefused = 3,
+  kRoomSoon = 4,  // a cache makes room: ask again in a moment
+};
 
 // The block words are slot words without fingerprint: offset, class and generation of each block.
 // With them come version numbers for the records: [first_version, first_version + version_count).
@@ -80,6 +90,32 @@ struct ExpireRequest {
   uint64_t word;
 };
 static_assert(sizeof(ExpireRequest) == 16);
+
+// The lock in the bucket's header at `address`, found to be `word`. The server releases it if the
+// holder is no more, and ends a holder that keeps it for too long.
+struct ExamineLock {
+  uint64_t address;
+  uint64_t word;
+};
+static_assert(sizeof(ExamineLock) == 16);
+
+// The subtable of the hashes that begin with `position` (kMaxDirectoryDepth bits) has no room for
+// one of them; in the session's directory it is `depth` bits deep.
+struct GrowRequest {
+  uint32_t position;
+  uint32_t depth;
+};
+static_assert(sizeof(GrowRequest) == 8);
+
+enum class GrowOutcome : uint32_t {
+  kGrows = 0,  // it has grown or is about to: look again
+  kFull = 1,   // there is no memory for it, or it can't be any deeper
+};
+struct GrowReply {
+  uint32_t outcome;   // GrowOutcome
+  uint32_t reserved;  // zero
+};
+static_assert(sizeof(GrowReply) == 8);
 
 // A chain, or what is left of it from its first atomic on, for the server to execute in order.
 // Behind the works come the bytes of its WRITEs, in the order of the works, without gaps. The
@@ -115,6 +151,9 @@ static_assert(std::has_unique_object_representations_v<LaneFrame> &&
               std::has_unique_object_representations_v<ReturnBlocks> &&
               std::has_unique_object_representations_v<ReturnedBlock> &&
               std::has_unique_object_representations_v<ExpireRequest> &&
+              std::has_unique_object_representations_v<ExamineLock> &&
+              std::has_unique_object_representations_v<GrowRequest> &&
+              std::has_unique_object_representations_v<GrowReply> &&
               std::has_unique_object_representations_v<ChainRequest> &&
               std::has_unique_object_representations_v<ChainWork> &&
               std::has_unique_object_representations_v<ChainReply>);
@@ -127,5 +166,8 @@ std::string WhyNotValid(const BlocksRequest& request, uint64_t body_bytes);
 std::string WhyNotValid(const BlocksReply& reply, uint64_t body_bytes);
 std::string WhyNotValid(const ReturnBlocks& message, uint64_t body_bytes);
 std::string WhyNotValid(const ExpireRequest& request, uint64_t body_bytes);
+std::string WhyNotValid(const ExamineLock& request, uint64_t body_bytes);
+std::string WhyNotValid(const GrowRequest& request, uint64_t body_bytes);
+std::string WhyNotValid(const GrowReply& reply, uint64_t body_bytes);
 
 }  // namespace dunlin

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "common/layout/access_log.h"
 #include "common/layout/bucket.h"
 #include "common/layout/directory.h"
 #include "common/layout/record.h"
@@ -24,6 +25,10 @@ std::string Found(const char* what, uint64_t expected, uint64_t found) {
          std::to_string(found);
 }
 
+uint64_t RoundUpToPage(uint64_t offset) {
+  return (offset + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
 struct Area {
   const char* name;
   uint64_t offset;
@@ -31,8 +36,12 @@ struct Area {
 };
 
 std::string WhyAreasOverlap(const Superblock& s) {
+  const uint64_t session_end = s.session_offset + uint64_t{s.session_words} * kSessionWordBytes;
+  const bool strips = s.access_offset != 0;
   const Area areas[] = {
       {"session words", s.session_offset, uint64_t{s.session_words} * kSessionWordBytes},
+      {"access strips", strips ? s.access_offset : RoundUpToPage(session_end),
+       strips ? s.session_words * s.access_strips * kStripBytes : 0},
       {"directory", s.directory_offset, s.directory_bytes},
       {"index", s.index_offset, s.index_bytes},
       {"heap", s.heap_offset, s.heap_bytes},
@@ -70,6 +79,9 @@ std::string WhyGeometryBad(const Superblock& s) {
     return Found("largest value, at most", kHardMaxValueBytes, s.max_value_bytes);
   }
   if (s.grace_ms < 4) return Found("grace period in ms, at least", 4, s.grace_ms);
+  if (s.access_strips > kMostStrips || (s.access_offset == 0) != (s.access_strips == 0)) {
+    return Found("access strips of a session, at most", kMostStrips, s.access_strips);
+  }
   for (uint64_t word : s.reserved0) {
     if (word != 0) return Found("reserved word of the superblock", 0, word);
   }

@@ -12,10 +12,10 @@ namespace dunlin {
 // see the region, and covered by `checksum`; the words after it change while clients read them
 // (word by word: layout/word.h), written by the server alone, never by an atomic.
 //
-// Order in the region: superblock, session words, directory area, index (subtables), heap; each
-// starts on a page.
+// Order in the region: superblock, session words, in cache mode their access strips, directory
+// area, index (the first subtables), heap; each starts on a page.
 inline constexpr uint64_t kSuperblockMagic = 0x314E494C4E5544ULL;  // "DUNLIN1" in memory
-inline constexpr uint32_t kLayoutVersion = 1;
+inline constexpr uint32_t kLayoutVersion = 2;
 inline constexpr uint32_t kSuperblockBytes = 4096;
 
 struct Superblock {
@@ -39,7 +39,9 @@ struct Superblock {
   uint64_t max_value_bytes;
   uint32_t max_key_bytes;
   uint32_t tick_period_ms;  // the tick lags behind the clock by at most this in good health
-  uint64_t reserved0[9];    // zero
+  uint64_t access_offset;   // of the access area (layout/access_log.h); 0: there is none
+  uint64_t access_strips;   // of each session; 0: there are none
+  uint64_t reserved0[7];    // zero
   uint64_t checksum;        // XXH3 of the bytes before it
 
   // The server's monotonic clock in milliseconds, starting above 0; expiry times are in it.
@@ -57,7 +59,8 @@ static_assert(offsetof(Superblock, hash_seed) == 32);
 static_assert(offsetof(Superblock, session_offset) == 48);
 static_assert(offsetof(Superblock, directory_offset) == 64);
 static_assert(offsetof(Superblock, max_value_bytes) == 112);
-static_assert(offsetof(Superblock, reserved0) == 128);
+static_assert(offsetof(Superblock, access_offset) == 128);
+static_assert(offsetof(Superblock, reserved0) == 144);
 static_assert(offsetof(Superblock, checksum) == 200);
 static_assert(offsetof(Superblock, tick) == 256);
 static_assert(offsetof(Superblock, directory_root) == 320);

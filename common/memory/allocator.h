@@ -28,6 +28,11 @@ class Allocator {
     return pool_.TakeRun(bytes, tick);
   }
 
+  // BlockPool::TakeForIndex.
+  std::optional<uint64_t> TakeForIndex(uint32_t pages, uint64_t tick) {
+    return pool_.TakeForIndex(pages, tick);
+  }
+
   // The block that `word` names has been unlinked. False, and counted, unless it is allocated and
   // of that class and generation.
   bool Return(SlotWord word, uint64_t tick);
@@ -43,6 +48,8 @@ class Allocator {
   uint64_t blocks_in_grace() const { return grace_.size(); }
 
   const BlockPool& pool() const { return pool_; }
+  // For its marks, hands and closed slabs; blocks change their state through the allocator alone.
+  BlockPool& marks() { return pool_; }
   uint64_t returns_refused() const { return returns_refused_; }
   // Private memory, about.
   uint64_t metadata_bytes() const {

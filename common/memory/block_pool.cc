@@ -77,6 +77,14 @@ std::optional<uint32_t> BlockPool::TakePages(uint32_t pages, uint64_t tick) {
   return first;
 }
 
+std::optional<uint64_t> BlockPool::TakeForIndex(uint32_t pages, uint64_t tick) {
+  std::optional<uint32_t> first = TakePages(pages, tick);
+  if (!first) return std::nullopt;
+  for (uint32_t p = 0; p < pages; ++p) pages_[*first + p].owner = kIndexOwner;
+  index_bytes_ += uint64_t{pages} * kPageBytes;
+  return uint64_t{*first} * kPageBytes;
+}
+
 // Slabs.
 
 bool BlockPool::FormatSlab(SizeClass c, uint64_t tick) {
@@ -135,8 +143,13 @@ void BlockPool::RetireSlab(uint32_t index, uint64_t tick) {
   DUNLIN_CHECK_EQ(slab.free_count, slab.block_count);
   bool rests = false;
   for (uint32_t p = 0; p < slab.pages; ++p) rests |= RetireSlabPage(slab, p);
-  Unlink(index);
-  --lists_[c].empty;
+  if (slab.closed) {
+    --closed_slabs_;
+    use_[c].closed -= slab.block_count;
+  } else {
+    Unlink(index);
+    --lists_[c].empty;
+  }
   use_[c].free -= slab.block_count;
   use_[c].bytes -= uint64_t{slab.pages} * kPageBytes;
   block_metas_ -= slab.block_count;
@@ -168,6 +181,7 @@ uint32_t BlockPool::Take(SizeClass c, uint32_t want, uint64_t tick, std::vector<
     if (slab.free_count == 0) Unlink(index);
   }
   use_[c].allocated += taken;
+  allocated_blocks_ += taken;
   use_[c].free -= taken;
   allocated_bytes_ += uint64_t{taken} * block_bytes;
   return taken;
@@ -183,6 +197,11 @@ void BlockPool::EndSlabGrace(uint32_t index, uint32_t block, uint64_t tick) {
   --use_[c].grace;
   ++use_[c].free;
   grace_bytes_ -= BlockBytes(c);
+  if (slab.closed) {
+    ++use_[c].closed;
+    if (slab.free_count == slab.block_count) RetireSlab(index, tick);
+    return;
+  }
   if (slab.free_count == slab.block_count) {
     // To the back: partly used slabs are filled first, so that this one stays wholly free.
     if (slab.free_count > 1) Unlink(index);
@@ -212,8 +231,9 @@ std::optional<BlockRef> BlockPool::TakeRun(uint64_t bytes, uint64_t tick) {
   // Only its first page can be named by a word, so only that one has a generation.
   Page& page = pages_[*first];
   page.owner = kRunFlag | index;
-  runs_[index] = {*first, pages, page.base, State::kAllocated};
+  runs_[index] = {*first, pages, page.base, State::kAllocated, false, 0};
   ++use_[kRunClass].allocated;
+  ++allocated_blocks_;
   use_[kRunClass].bytes += uint64_t{pages} * kPageBytes;
   allocated_bytes_ += uint64_t{pages} * kPageBytes;
   return BlockRef(uint64_t{*first} * kPageBytes, kRunClass, page.base);
@@ -240,6 +260,7 @@ std::optional<BlockPool::Place> BlockPool::Locate(uint64_t heap_offset, SizeClas
   uint64_t page = heap_offset / kPageBytes;
   if (page >= page_count_ || pages_[page].owner == kNone) return std::nullopt;
   uint32_t owner = pages_[page].owner;
+  if (owner == kIndexOwner) return std::nullopt;
   if ((owner & kRunFlag) != 0) {
     if (c != kRunClass || heap_offset % kPageBytes != 0) return std::nullopt;
     return Place{owner, 0};
@@ -304,6 +325,7 @@ void BlockPool::MoveToGrace(Place place, BlockRef block) {
     bytes = BlockBytes(block.size_class());
   }
   --use_[block.size_class()].allocated;
+  --allocated_blocks_;
   ++use_[block.size_class()].grace;
   allocated_bytes_ -= bytes;
   grace_bytes_ += bytes;
@@ -335,6 +357,10 @@ void BlockPool::EndGrace(BlockRef block, uint64_t tick) {
   } else {
     EndSlabGrace(place->owner, place->index, tick);
   }
+}
+
+uint64_t BlockPool::free_slab_bytes() const {
+  return extents_.Pieces(kMaxSlabPages) * kMaxSlabPages * kPageBytes;
 }
 
 uint64_t BlockPool::metadata_bytes() const {
@@ -379,6 +405,7 @@ std::string BlockPool::Audit() const {
            std::to_string(allocated_bytes_) + ", in grace " + std::to_string(grace) +
            " counted as " + std::to_string(grace_bytes_);
   }
+  held_pages += index_bytes_ / kPageBytes;
   if (held_pages + extents_.free_pages() + resting_pages_ != page_count_) {
     return "pages: " + std::to_string(held_pages) + " held, " +
            std::to_string(extents_.free_pages()) + " free, " + std::to_string(resting_pages_) +

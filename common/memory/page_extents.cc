@@ -11,6 +11,14 @@ PageExtents::PageExtents(uint32_t pages) {
   free_pages_ = pages;
 }
 
+uint64_t PageExtents::Pieces(uint32_t pages) const {
+  uint64_t pieces = 0;
+  for (auto at = by_length_.lower_bound({pages, 0}); at != by_length_.end(); ++at) {
+    pieces += at->first / pages;
+  }
+  return pieces;
+}
+
 void PageExtents::Insert(uint32_t first, uint32_t pages) {
   by_first_.emplace(first, pages);
   by_length_.emplace(pages, first);

@@ -22,6 +22,8 @@ class PageExtents {
   void Give(uint32_t first, uint32_t pages);
 
   uint64_t free_pages() const { return free_pages_; }
+  // How many pieces of so many pages in a row there are. O(extents of that length or more).
+  uint64_t Pieces(uint32_t pages) const;
   uint32_t largest() const { return by_length_.empty() ? 0 : by_length_.rbegin()->first; }
   size_t extents() const { return by_first_.size(); }
 

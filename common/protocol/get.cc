@@ -157,7 +157,7 @@ Action Get::OnRecords(const Env& env, Chain& chain) {
 
 Action Get::OnMiss(const Env& env, Chain& chain) {
   if (!Fresh(env, lookup_.stamp())) return Cold(env, chain);
-  if (lookup_.SawMoved(env, chain)) {
+  if (lookup_.SawMoved(env, chain) && !DUNLIN_MUTATION(kMissDespiteMoved)) {
     state_ = State::kCold;
     return Action::kRefresh;
   }

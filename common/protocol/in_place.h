@@ -98,7 +98,9 @@ inline bool PutKnownInPlace(const Geometry& g, std::byte* base, const Location& 
   CopyBytes(record + head, value.data(), value.size());
   SlotWord mine = block.word.WithFingerprint(FingerprintOf(key.hash));
   // A full barrier: who sees the slot sees the record.
-  if (CompareSwapWord(base + hint.slot_address, hint.word.raw(), mine.raw()) != hint.word.raw()) {
+  const uint64_t now = CompareSwapWord(base + hint.slot_address, hint.word.raw(), mine.raw());
+  if (now != hint.word.raw()) {
+    found->word = SlotWord(now);
     return false;
   }
   *found = {hint.slot_address, mine, block.version, expiry};

@@ -15,7 +15,8 @@ Lookup::Buckets Lookup::OnBuckets(const Env& env, const Key& key, const Chain& c
   uint32_t fits = 0;
   for (uint32_t b = 0; b < 2; ++b) {
     const std::byte* bucket = chain.scratch + b * g.bucket_bytes;
-    if (!BucketHeader(PlainWord(bucket)).SameIdentity(placement_.free_header)) {
+    if (!BucketHeader(PlainWord(bucket)).SameIdentity(placement_.free_header) &&
+        !DUNLIN_MUTATION(kMissElsewhere) && !DUNLIN_MUTATION(kLockObserved)) {
       return Buckets::kStale;
     }
     for (uint32_t s = 0; s < g.slots_per_bucket; ++s) {

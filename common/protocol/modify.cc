@@ -107,6 +107,12 @@ uint64_t Modify::block_bytes() const {
                      blind_ ? request_.expiry != 0 : expiry_ != 0);
 }
 
+// Whether blocks for records of so many bytes are of one kind: of a class, or runs of as many
+// pages.
+bool Modify::SameRoom(uint64_t a, uint64_t b) {
+  return ClassFor(a) == ClassFor(b) && (ClassFor(a) != kRunClass || RunBytes(a) == RunBytes(b));
+}
+
 std::span<const std::byte> Modify::NewValue() const {
   switch (request_.kind) {
     case ModifyKind::kAdd:
@@ -125,12 +131,9 @@ Action Modify::Ready(const Env& env, Chain& chain) {
   if (failure_ != Result::kOk) return Finish(failure_);
   if (blind_) expiry_ = request_.expiry;
   bool writes = request_.kind != ModifyKind::kRemove;
-  uint64_t room = 0;
-  if (!block_.word.empty()) {
-    room =
-        block_.word.size_class() == kRunClass ? UINT64_MAX : BlockBytes(block_.word.size_class());
-  }
-  if (writes && room < block_bytes()) return Action::kNeedBlock;
+  // After a lost race the record may be of another size: the block in hand was for the one before.
+  const bool fits = !block_.word.empty() && SameRoom(block_for_, block_bytes());
+  if (writes && !fits) return Action::kNeedBlock;
   if (target_.word.frozen() && !DUNLIN_MUTATION(kSwingFrozen)) {
     state_ = State::kFind;
     return Action::kWait;

@@ -50,7 +50,10 @@ class Modify {
   void SupplySink(std::byte* sink, uint64_t bytes) { get_.SupplySink(sink, bytes); }
   // At kNeedBlock.
   uint64_t block_bytes() const;
-  void SupplyBlock(const Block& block) { block_ = block; }
+  void SupplyBlock(const Block& block) {
+    block_ = block;
+    block_for_ = block_bytes();
+  }
   void Fail(Result result) { failure_ = result; }
 
   ModifyKind kind() const { return request_.kind; }
@@ -74,6 +77,8 @@ class Modify {
   const Location& expected() const { return target_; }
 
  private:
+  static bool SameRoom(uint64_t a, uint64_t b);
+
   enum class State : uint8_t { kStart, kFind, kFinding, kReady, kSwung, kDone };
 
   Action Finish(Result result);
@@ -103,6 +108,7 @@ class Modify {
   Location found_;
   Get get_;
   Block block_;
+  uint64_t block_for_ = 0;  // bytes of the record that the block in hand was asked for
   Freed freed_;
   char text_[kMaxIntegerText] = {};  // kAdd: the value read, then the sum
 };

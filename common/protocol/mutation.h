@@ -43,6 +43,29 @@ enum class Mutation {
   kResolveEmptyAsNotDone,  // expected empty and found empty: not done
   kResolveAnyWinner,       // a conditional winner proves it done
   kResolveUnseen,          // absorption although W was not seen in this call
+  // A split (server/growth/split.h), and what clients owe to it.
+  kSplitWithoutLocks,      // the locks of the old subtable are not taken
+  kSplitWithoutFreezing,   // its slots are not frozen
+  kSplitChildrenOpen,      // the children can be seen thawed and unlocked
+  kSplitByFingerprint,     // a key's child is chosen by its fingerprint
+  kSplitMovedUnpublished,  // the directory is published when the last slot is MOVED
+  kSplitEmptyNotMoved,     // the empty slots of the old subtable stay empty
+  kSplitThawBeforeMoved,   // the children are thawed and unlocked before the old slots are MOVED
+  kSplitUnlockBeforeThaw,  // the children are unlocked before they are thawed
+  kSplitKeepsIdentity,     // the retired subtable keeps its identity
+  kLockObserved,           // the lock CAS expects the identity that was last seen there
+  kMissDespiteMoved,       // a miss is believed of slots that say MOVED
+  kMissElsewhere,          // ... of buckets of another identity
+  kScanDespiteMoved,       // a scan passes over slots that say MOVED
+  kScanElsewhere,          // ... reads buckets of another identity
+  // A relocation, and mark and sweep.
+  kRelocateFrozen,      // a frozen slot is swung
+  kRelocateRemarked,    // the copy is marked unconditional
+  kRelocateUnbatched,   // the target is in no unresolved batch
+  kSweepUnresolved,     // blocks of unresolved batches are candidates
+  kSweepOnce,           // one walk is enough, and what it frees is reused at once
+  kSweepAnyGeneration,  // a block is freed whatever generation it is of by now
+  kSweepDuringSplit,    // a walk goes on while a subtable is split
   // What drivers and servers owe to the protocol; the explorer plays them.
   kBlindRetry,       // an unknown outcome is tried again
   kReleaseUnfenced,  // a lock is released before its holder is fenced

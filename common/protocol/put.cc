@@ -1,6 +1,7 @@
 #include "common/protocol/put.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dunlin {
 namespace {
@@ -76,6 +77,7 @@ Action Put::Ready(const Env& env, Chain& chain) {
     // The location may be stale: it was current before this call, which is not enough to absorb by.
     expected_ = hint_;
     expected_seen_ = DUNLIN_MUTATION(kAbsorbCached);
+    if (!lost_to_.empty()) return Overtaken(env, chain, std::exchange(lost_to_, {}));
     return Swing(env, chain);
   }
   return Cold(env, chain);
@@ -117,6 +119,10 @@ Action Put::Cold(const Env& env, Chain& chain) {
   // The identity of the directory, never one just observed: whoever holds the lock of another
   // subtable's bucket there guards nothing.
   lock_free_ = lookup_.placement().free_header;
+  return LockAndRead(env, chain);
+}
+
+Action Put::LockAndRead(const Env& env, Chain& chain) {
   lock_held_ = lock_free_.HeldBy(env.session, env.operation);
   chain.Clear();
   AddWrite(env, chain);
@@ -132,7 +138,12 @@ Action Put::Cold(const Env& env, Chain& chain) {
 
 Action Put::OnLock(const Env& env, Chain& chain) {
   holding_ = chain.Swapped(lock_work_);
-  BucketHeader seen(chain.work[lock_work_].result);
+  const BucketHeader seen(chain.work[lock_work_].result);
+  lock_seen_ = seen;
+  if (DUNLIN_MUTATION(kLockObserved) && !seen.SameIdentity(lock_free_)) {
+    lock_free_ = BucketHeader(seen.raw() & BucketHeader::kIdentityMask);
+    return LockAndRead(env, chain);
+  }
   bool stale = !seen.SameIdentity(lock_free_) ||
                lookup_.OnBuckets(env, key_, chain) == Lookup::Buckets::kStale;
   if (stale) return ReleaseThen(env, chain, Action::kRefresh, Result::kOk);
@@ -178,6 +189,7 @@ Action Put::OnAbsent(const Env& env, Chain& chain) {
   if (!alone) {
     state_ = State::kReady;
     hint_ = {};
+    awaited_ = {lock_address_, lock_seen_};
     return Action::kWait;
   }
   if (lookup_.saw_corrupt()) return ReleaseThen(env, chain, Action::kDone, Result::kDataLoss);
@@ -235,7 +247,12 @@ Action Put::OnSwing(const Env& env, Chain& chain) {
     return Linked(env, expected_.slot_address);
   }
   if (DUNLIN_MUTATION(kFreeOnFailure)) freed_ = {expected_.word, expected_.version};
-  SlotWord now(chain.work[swing_work_].result);
+  stamp_ = env.posted;
+  return Overtaken(env, chain, SlotWord(chain.work[swing_work_].result));
+}
+
+// The slot holds `now`, not what was expected; seen at stamp_.
+Action Put::Overtaken(const Env& env, Chain& chain, SlotWord now) {
   hint_ = {};
   if (now.moved()) {
     state_ = State::kReady;
@@ -247,10 +264,10 @@ Action Put::OnSwing(const Env& env, Chain& chain) {
   if (!fits || tries_again) return Cold(env, chain);
   if (now.frozen()) {
     state_ = State::kReady;
+    awaited_ = {};
     return Action::kWait;
   }
   found_ = {expected_.slot_address, now, 0, 0};
-  stamp_ = env.posted;
   chain.Clear();
   uint32_t head = kMaxRecordHead + key_.bytes;
   if (now.size_class() != kRunClass) head = std::min(head, BlockBytes(now.size_class()));
@@ -323,6 +340,7 @@ Action Put::AfterRelease(const Env& env, Chain& chain) {
       return Cold(env, chain);
     default:
       state_ = State::kReady;
+      awaited_ = {};
       return after_release_;
   }
 }

@@ -35,6 +35,12 @@ class Put {
       const Location& hint = {})
       : mode_(mode), key_(key), value_(value), expiry_(expiry), hint_(hint) {}
 
+  // Before the first Step: the CAS of the hint was made already, at `stamp`, and found `now`.
+  void LostTo(SlotWord now, uint64_t stamp) {
+    lost_to_ = now;
+    stamp_ = stamp;
+  }
+
   Action Step(const Env& env, Chain& chain);
 
   // At kNeedBlock.
@@ -43,6 +49,19 @@ class Put {
   void SupplyBlock(const Block& block) { block_ = block; }
   // No block is to be had: the next Step is done with this result.
   void Fail(Result result) { failure_ = result; }
+
+  // At kWait: the lock that it waits for, and what it was when it was seen held. No address: it
+  // waits for a record that is being moved.
+  struct AwaitedLock {
+    uint64_t address = 0;
+    BucketHeader word;
+  };
+  const AwaitedLock& awaited() const { return awaited_; }
+  // After kIndexFull: begins the search for a slot anew, with the block that it has.
+  void TryAgain() {
+    state_ = State::kReady;
+    hint_ = {};
+  }
 
   Mode mode() const { return mode_; }
   Result result() const { return result_; }
@@ -85,6 +104,7 @@ class Put {
   Action Begin(const Env& env, Chain& chain);
   Action Ready(const Env& env, Chain& chain);
   Action Cold(const Env& env, Chain& chain);
+  Action LockAndRead(const Env& env, Chain& chain);
   Action OnCheck(const Env& env, Chain& chain);
   Action OnLock(const Env& env, Chain& chain);
   Action OnHeads(const Env& env, Chain& chain);
@@ -93,6 +113,7 @@ class Put {
   Action OnPresent(const Env& env, Chain& chain);
   Action Swing(const Env& env, Chain& chain);
   Action OnSwing(const Env& env, Chain& chain);
+  Action Overtaken(const Env& env, Chain& chain, SlotWord now);
   Action OnConflict(const Env& env, Chain& chain);
   Action OnInsert(const Env& env, Chain& chain);
   Action Linked(const Env& env, uint64_t slot_address);
@@ -125,10 +146,13 @@ class Put {
   Location expected_;
   Location found_;
   uint64_t stamp_ = 0;
+  SlotWord lost_to_;
   uint64_t lock_address_ = 0;
   uint64_t insert_address_ = 0;
   BucketHeader lock_free_;
   BucketHeader lock_held_;
+  BucketHeader lock_seen_;
+  AwaitedLock awaited_;
   Block block_;
   Lookup lookup_;
   Freed freed_;

@@ -81,13 +81,17 @@ Action ScanBucket::OnBucket(const Env& env, Chain& chain) {
   const Geometry& g = *env.geometry;
   stamp_ = env.posted;
   pending_ = 0;
-  if (!BucketHeader(PlainWord(chain.scratch)).SameIdentity(identity_)) {
+  if (!BucketHeader(PlainWord(chain.scratch)).SameIdentity(identity_) &&
+      !DUNLIN_MUTATION(kScanElsewhere)) {
     state_ = State::kStart;
     return Action::kRefresh;
   }
+  // The header was this subtable's when it was read. A slot read much later may be the next one's,
+  // for a split's old memory is used again.
+  if (!Fresh(env, stamp_)) return ReadBucket(env, chain);
   for (uint32_t s = 0; s < g.slots_per_bucket; ++s) {
     SlotWord word(PlainWord(chain.scratch + kWordBytes + s * kWordBytes));
-    if (word.moved()) {
+    if (word.moved() && !DUNLIN_MUTATION(kScanDespiteMoved)) {
       state_ = State::kStart;
       return Action::kRefresh;
     }

@@ -337,7 +337,7 @@ TEST_F(LaneBesideChainsTest, LongMessages) {
     ASSERT_TRUE(given.ok()) << given;
     ExpectAllBack();
     PostSome();
-    const auto status = lane().Status(false, Deadline::After(kLanePatience));
+    const auto status = lane().Status({}, Deadline::After(kLanePatience));
     ASSERT_TRUE(status.ok()) << status.status();
     ExpectAllBack();
   }

@@ -1,16 +1,18 @@
 #include "tests/explorer/heap_book.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/layout/record.h"
 #include "common/layout/word.h"
+#include "tests/explorer/mutations.h"
 
 namespace dunlin::explorer {
 
 bool HeapBook::Reusable(uint32_t i) const {
   const BlockTruth& block = world_.blocks[i];
   return scenario_.reuse && (scenario_.reused_blocks >> i & 1) != 0 &&
-         block.state == BlockState::kReturned && world_.tick >= block.unlinked_at + scenario_.grace;
+         block.state == BlockState::kReturned && world_.tick >= block.reuse_from;
 }
 
 uint32_t HeapBook::Available() const {
@@ -32,6 +34,9 @@ SlotWord HeapBook::Take(uint32_t owner) {
   uint32_t i = Available();
   BlockTruth& block = world_.blocks[i];
   if (block.state == BlockState::kReturned) {
+    if (world_.tick < block.unlinked_at + scenario_.grace) {
+      Violate("a block is reused sooner than the grace period after it was unlinked");
+    }
     ++block.generation;
     block.fresh = 0;
   }
@@ -58,11 +63,18 @@ void HeapBook::GiveBack(uint32_t owner, SlotWord word) {
 }
 
 void HeapBook::Return(uint32_t owner, SlotWord word) {
+  // A sweep was faster.
+  const BlockTruth& block = world_.blocks[IndexOf(word)];
+  const bool swept = block.state == BlockState::kReturned ||
+                     word.generation() != (block.generation & SlotWord::kGenerationMask);
+  if (scenario_.sweeps != 0 && swept) return;
   if (!Names(word, BlockState::kUnlinked, owner)) {
     return Violate("a block is returned that its returner has not unlinked, or for a second time");
   }
-  world_.blocks[IndexOf(word)].state = BlockState::kReturned;
-  world_.blocks[IndexOf(word)].owner = kNobody;
+  BlockTruth& returned = world_.blocks[IndexOf(word)];
+  returned.state = BlockState::kReturned;
+  returned.owner = kNobody;
+  returned.reuse_from = returned.unlinked_at + scenario_.grace;
 }
 
 void HeapBook::OnWrite(uint32_t owner, uint64_t address) {
@@ -104,20 +116,54 @@ void HeapBook::Link(uint32_t owner, uint64_t slot_address, SlotWord word) {
     return Violate("version " + std::to_string(version) + " is used twice");
   }
   world_.linked_versions |= bit;
-  for (uint32_t b = 0; b < kBuckets; ++b) {
-    for (uint32_t s = 0; s < scenario_.slots; ++s) {
-      uint64_t other = geometry_.SlotAddress(uint64_t{b} * geometry_.bucket_bytes, s);
-      SlotWord there(PlainWord(world_.region + other));
-      if (other == slot_address || !there.live()) continue;
-      const std::byte* its = RecordAt(there);
-      RecordHeader its_header(PlainWord(its));
-      if (its_header.key_bytes() == header.key_bytes() &&
-          std::memcmp(its + its_header.key_offset(), record + header.key_offset(),
-                      header.key_bytes()) == 0) {
-        Violate("a key is in two slots");
-      }
-    }
+  if (!IsPublished(world_.directory, slot_address)) {
+    return Violate("a record is put where no directory leads");
   }
+  ForEachSlot(world_, geometry_, [&](uint64_t other, SlotWord there) {
+    if (other == slot_address || !there.live()) return;
+    const std::byte* its = RecordAt(there);
+    RecordHeader its_header(PlainWord(its));
+    if (its_header.key_bytes() == header.key_bytes() &&
+        std::memcmp(its + its_header.key_offset(), record + header.key_offset(),
+                    header.key_bytes()) == 0) {
+      Violate("a key is in two slots");
+    }
+  });
+}
+
+bool HeapBook::Suspicious(uint32_t i) const {
+  const BlockTruth& block = world_.blocks[i];
+  switch (block.state) {
+    case BlockState::kFree:
+    case BlockState::kReturned:
+      return false;
+    case BlockState::kHand:
+      return block.owner == kRelocator ? Mutated(Mutation::kRelocateUnbatched)
+                                       : Mutated(Mutation::kSweepUnresolved);
+    case BlockState::kLinked:
+    case BlockState::kUnlinked:
+    case BlockState::kLost:
+      return true;
+  }
+  return false;
+}
+
+void HeapBook::Sweep(uint32_t i, uint32_t generation) {
+  BlockTruth& block = world_.blocks[i];
+  if (block.state == BlockState::kFree || block.state == BlockState::kReturned) return;
+  if (block.generation != generation && !Mutated(Mutation::kSweepAnyGeneration)) return;
+  if (block.state == BlockState::kLinked || block.state == BlockState::kHand) {
+    return Violate("a sweep frees a block that is in use");
+  }
+  block.state = BlockState::kReturned;
+  block.owner = kNobody;
+  block.reuse_from = world_.tick;
+  if (!Mutated(Mutation::kSweepOnce)) block.reuse_from += scenario_.grace;
+}
+
+bool HeapBook::AnyLost() const {
+  return std::any_of(world_.blocks, world_.blocks + scenario_.blocks,
+                     [](const BlockTruth& b) { return b.state == BlockState::kLost; });
 }
 
 void HeapBook::Orphan(uint32_t owner) {
@@ -135,19 +181,26 @@ void HeapBook::CheckAtRest() {
     if (world_.blocks[i].state == BlockState::kUnlinked) {
       Violate("an unlinked block was never returned");
     }
-  }
-  for (uint32_t b = 0; b < kBuckets; ++b) {
-    for (uint32_t s = 0; s < scenario_.slots; ++s) {
-      uint64_t address = geometry_.SlotAddress(uint64_t{b} * geometry_.bucket_bytes, s);
-      SlotWord word(PlainWord(world_.region + address));
-      if (word.empty()) continue;
-      if (!word.live()) {
-        Violate("a slot holds no word of this layout");
-      } else if (!Names(word, BlockState::kLinked, kNobody)) {
-        Violate("a slot names a block that is not linked");
-      }
+    if (scenario_.sweeps != 0 && world_.blocks[i].state == BlockState::kLost) {
+      Violate("a block of the dead has not come back");
     }
   }
+  uint32_t named = 0;
+  ForEachSlot(world_, geometry_, [&](uint64_t, SlotWord word) {
+    if (word.empty()) return;
+    ++named;
+    if (!word.live()) {
+      Violate("a slot holds no word of this layout");
+    } else if (word.frozen()) {
+      Violate("a slot is left frozen");
+    } else if (!Names(word, BlockState::kLinked, kNobody)) {
+      Violate("a slot names a block that is not linked");
+    }
+  });
+  for (uint32_t i = 0; i < scenario_.blocks; ++i) {
+    named -= world_.blocks[i].state == BlockState::kLinked;
+  }
+  if (named != 0) Violate("a slot was lost, or is there twice");
 }
 
 }  // namespace dunlin::explorer

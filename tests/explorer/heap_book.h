@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/layout/geometry.h"
+#include "tests/explorer/index_view.h"
 #include "tests/explorer/scenario.h"
 #include "tests/explorer/world.h"
 
@@ -27,6 +28,11 @@ class HeapBook {
   // A slot at `slot_address` went from one word to another by a CAS of `owner`.
   void OnSwing(uint32_t owner, uint64_t slot_address, SlotWord from, SlotWord to);
   void OnWrite(uint32_t owner, uint64_t address);
+  // What a sweep may suspect when it begins: what is allocated and in no unresolved batch.
+  bool Suspicious(uint32_t block) const;
+  // A sweep frees the block, if it is still allocated and of that generation. False: it was not.
+  void Sweep(uint32_t block, uint32_t generation);
+  bool AnyLost() const;
   // The blocks of a session that is no more.
   void Orphan(uint32_t owner);
   void CheckAtRest();

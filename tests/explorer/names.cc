@@ -5,6 +5,7 @@
 
 #include "common/layout/bucket.h"
 #include "tests/explorer/digest.h"
+#include "tests/explorer/index_view.h"
 #include "tests/explorer/system.h"
 
 namespace dunlin::explorer {
@@ -82,14 +83,16 @@ std::string System::AddressName(uint64_t address) const {
                   static_cast<unsigned>(at % bytes));
     return text;
   }
-  unsigned bucket = static_cast<unsigned>(address / geometry_.bucket_bytes);
-  unsigned word = static_cast<unsigned>(address % geometry_.bucket_bytes / kWordBytes);
+  unsigned bucket = static_cast<unsigned>(address % kSubtableStride / geometry_.bucket_bytes);
+  unsigned word = PlaceInBucket(geometry_, address);
+  unsigned subtable = static_cast<unsigned>(address / kSubtableStride);
+  std::string name = scenario_.splits == 0 ? "" : "subtable " + std::to_string(subtable) + " ";
   if (word == 0) {
     std::snprintf(text, sizeof text, "bucket %u header", bucket);
   } else {
     std::snprintf(text, sizeof text, "bucket %u slot %u", bucket, word - 1);
   }
-  return text;
+  return name + text;
 }
 
 std::string System::WordName(uint64_t address, uint64_t raw) const {
@@ -98,11 +101,17 @@ std::string System::WordName(uint64_t address, uint64_t raw) const {
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(raw));
     return text;
   }
-  if (address % geometry_.bucket_bytes == 0) {
+  if (PlaceInBucket(geometry_, address) == 0) {
     BucketHeader header(raw);
-    if (!header.held()) return "free";
+    if (!header.formatted()) return "nobody's";
+    std::string identity;
+    if (scenario_.splits != 0) {
+      identity =
+          "(" + std::to_string(header.prefix()) + "/" + std::to_string(header.depth()) + ") ";
+    }
+    if (!header.held()) return identity + "free";
     std::snprintf(text, sizeof text, "held by session %u", header.owner());
-    return text;
+    return identity + text;
   }
   SlotWord word(raw);
   if (word.empty()) return "empty";
@@ -117,9 +126,9 @@ std::string System::WordName(uint64_t address, uint64_t raw) const {
 
 std::string System::DescribeRegion() const {
   std::string text;
-  for (uint32_t b = 0; b < kBuckets; ++b) {
-    uint64_t bucket = b * geometry_.bucket_bytes;
-    text += "    bucket " + std::to_string(b) + ": " + WordName(bucket, WordAt(bucket));
+  for (uint32_t i = 0; i < SubtablesUsed() * kBuckets; ++i) {
+    uint64_t bucket = BucketAddress(i);
+    text += "    " + AddressName(bucket) + ": " + WordName(bucket, WordAt(bucket));
     for (uint32_t s = 0; s < scenario_.slots; ++s) {
       uint64_t slot = geometry_.SlotAddress(bucket, s);
       text += " | " + WordName(slot, WordAt(slot));

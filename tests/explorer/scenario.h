@@ -56,7 +56,9 @@ struct ClientPlan {
   uint8_t clock_lag = 0;  // its clock is behind the tick by this
   bool can_write = true;
   bool may_die = false;
-  bool may_lose = false;  // its session may break
+  bool may_lose = false;         // its session may break
+  bool fresh_directory = false;  // each operation begins with the newest
+  uint8_t after_splits = 0;      // begins when so many subtables are retired
 };
 
 struct InitialRecord {
@@ -90,11 +92,15 @@ struct Scenario {
   uint8_t relocations = 0;
   uint8_t relocated_key = 0;
   uint8_t freezes = 0;
+  uint8_t splits = 0;
+  uint8_t sweeps = 0;            // and one more when an orphan is left in the end
+  uint8_t cancelled_splits = 0;  // that may be given up, and begin anew
   bool reuse = false;            // blocks are given out again after the grace period
   uint32_t reused_blocks = ~0u;  // the only ones that are
   bool recovery = true;          // locks of fenced sessions are released
   bool headers_move = false;     // sample bucket headers as words that change
   bool index_may_fill = false;
+  bool index_grows = false;  // a put that finds it full waits for a split
   bool references = false;   // READs by reference where the machines allow it
   bool one_session = false;  // the clients are operations of one session
   bool long_only = false;    // not in the short set

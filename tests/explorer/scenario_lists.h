@@ -39,6 +39,11 @@ Scenario Base(std::string group, std::string name);
 // The same with key "a" in its first bucket.
 Scenario BaseWithKey(std::string group, std::string name);
 
+// A scenario with a split to start from: the keys are those of Base, with the hashes that they
+// really have, "a" in its first bucket if it is present. The first split parts "b" from the others,
+// a second one "a" from "c".
+Scenario SplitBase(std::string group, std::string name, bool present);
+
 inline Op OpOf(const Variant& v) { return {.kind = v.kind, .cached = v.cached}; }
 
 void AddPairs(std::vector<Scenario>& out);
@@ -54,6 +59,8 @@ void AddLostSlot(std::vector<Scenario>& out);
 void AddElsewhere(std::vector<Scenario>& out);
 void AddScans(std::vector<Scenario>& out);
 void AddSequences(std::vector<Scenario>& out);
+void AddSplits(std::vector<Scenario>& out);
+void AddSweeps(std::vector<Scenario>& out);
 void AddRoom(std::vector<Scenario>& out);
 
 }  // namespace dunlin::explorer

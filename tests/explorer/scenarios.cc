@@ -33,6 +33,8 @@ std::vector<Scenario> AllScenarios() {
   AddElsewhere(all);
   AddScans(all);
   AddRoom(all);
+  AddSplits(all);
+  AddSweeps(all);
   AddSequences(all);
   for (Scenario& s : all) s.Prepare();
   return all;

@@ -1,11 +1,13 @@
 #include "tests/explorer/system.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "common/layout/bucket.h"
 #include "common/layout/checksum.h"
 #include "tests/explorer/digest.h"
+#include "tests/explorer/index_view.h"
 
 namespace dunlin::explorer {
 
@@ -14,7 +16,6 @@ System::System(const Scenario& scenario)
       world_(new World),
       book_(scenario, geometry_, *world_, violation_),
       model_(scenario, *world_) {
-  directory_[0] = DirectoryEntry::Make(0, 0).raw();
   geometry_.region_bytes = kRegionBytes;
   geometry_.slots_per_bucket = scenario.slots;
   geometry_.bucket_bytes = (1 + scenario.slots) * kWordBytes;
@@ -38,6 +39,10 @@ void System::Reset() {
   w.losses_left = scenario_.losses;
   w.relocator.left = scenario_.relocations;
   w.freezer.left = scenario_.freezes;
+  w.splitter.left = scenario_.splits;
+  w.sweeper.left = scenario_.sweeps;
+  w.splitter.cancels_left = scenario_.cancelled_splits;
+  w.directory.entries[0] = DirectoryEntry::Make(0, 0).raw();
   for (uint32_t b = 0; b < kBuckets; ++b) {
     SetPlainWord(w.region + b * geometry_.bucket_bytes, BucketHeader::Free(0, 0).raw());
   }
@@ -66,6 +71,7 @@ void System::Reset() {
     ++number;
   }
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
+    w.clients[c].directory = w.directory;
     if (scenario_.clients[c].ops.empty()) w.clients[c].phase = Phase::kFinished;
   }
   model_.Begin();
@@ -89,13 +95,18 @@ void System::Restore(const World& copy) {
               offsetof(Monitor, configs) + copy.monitor.count * sizeof(Config));
 }
 
+bool System::CanStart(uint32_t c) const {
+  if (op(c).needs_reuse && !book_.ReuseAvailable()) return false;
+  return world_->splitter.retirements >= plan(c).after_splits;
+}
+
 void System::EnumerateClient(uint32_t c, std::vector<Transition>& out) const {
   using Kind = Transition::Kind;
   const Client& k = world_->clients[c];
   const uint8_t id = static_cast<uint8_t>(c);
   switch (k.phase) {
     case Phase::kIdle:
-      if (!op(c).needs_reuse || book_.ReuseAvailable()) out.push_back({Kind::kStart, id});
+      if (CanStart(c)) out.push_back({Kind::kStart, id});
       return;
     case Phase::kPosting:
       out.push_back({Kind::kPost, id});
@@ -123,6 +134,9 @@ void System::EnumerateClient(uint32_t c, std::vector<Transition>& out) const {
     case Phase::kAsking:
       out.push_back({Kind::kAsk, id});
       break;
+    case Phase::kRefreshing:
+      out.push_back({Kind::kRefresh, id});
+      break;
     case Phase::kFinished:
     case Phase::kDead:
       return;
@@ -143,10 +157,16 @@ void System::Enumerate(std::vector<Transition>& out) const {
   }
   const size_t from_clients = out.size();
   EnumerateServer(out);
-  if (running != 0 && world_->ticks_left != 0) out.push_back({Transition::Kind::kTick});
+  const bool sweeping = world_->sweeper.phase != SweeperState::kRest;
+  if (running != 0 && world_->ticks_left != 0) {
+    out.push_back({Transition::Kind::kTick});
+  } else if (sweeping && out.empty()) {
+    out.push_back({Transition::Kind::kTick});
+  }
   // With nobody else about, the order of one client's steps makes no difference.
   bool alone = running == 1 && out.size() == from_clients && world_->relocator.left == 0 &&
-               world_->freezer.left == 0;
+               world_->freezer.left == 0 && world_->splitter.left == 0 &&
+               world_->splitter.active == 0 && world_->sweeper.left == 0;
   bool faults = world_->deaths_left != 0 || world_->losses_left != 0;
   if (alone && !faults && out.size() > 1) out.resize(1);
 }
@@ -166,6 +186,8 @@ void System::Apply(const Transition& t) {
       return;
     case Kind::kComplete:
       return Complete(t.client);
+    case Kind::kRefresh:
+      return Refresh(t.client);
     case Kind::kWake:
       k.changed = 0;
       [[fallthrough]];
@@ -187,11 +209,17 @@ void System::Apply(const Transition& t) {
     case Kind::kRecover:
       return Recover(t.verb);
     case Kind::kRelocateRead:
-      return RelocateRead(t.verb, t.word);
+      return RelocateRead(uint64_t{t.verb} * kWordBytes);
     case Kind::kRelocateSwing:
       return RelocateSwing();
     case Kind::kFreeze:
       return FreezerStep();
+    case Kind::kSplit:
+      return SplitStep();
+    case Kind::kCancelSplit:
+      return CancelSplit();
+    case Kind::kSweep:
+      return SweepStep();
   }
 }
 
@@ -207,39 +235,66 @@ void System::CheckAtRest() {
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     const Client& k = world_->clients[c];
     bool may_stay = k.phase == Phase::kFinished || k.phase == Phase::kDead ||
-                    k.phase == Phase::kNeedBlock || (k.phase == Phase::kIdle && op(c).needs_reuse);
+                    k.phase == Phase::kNeedBlock || (k.phase == Phase::kIdle && !CanStart(c));
     if (k.phase == Phase::kWaiting && !scenario_.recovery) may_stay = true;
     if (!may_stay) return Violate(ClientName(c) + " waits for ever");
     if (k.phase == Phase::kNeedBlock || k.phase == Phase::kWaiting) return;
   }
+  CheckHeaders();
   ModelKey keys[kMaxKeys] = {};
-  for (uint32_t b = 0; b < kBuckets; ++b) {
-    uint64_t bucket = b * geometry_.bucket_bytes;
-    BucketHeader header(WordAt(bucket));
-    if (header.held() && (scenario_.recovery || SessionLives(header.owner()))) {
-      Violate("the lock of " + AddressName(bucket) + " is left");
+  ForEachSlot(*world_, geometry_, [&](uint64_t address, SlotWord word) {
+    if (!word.live()) return;
+    for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
+      if (!HoldsKey(word, key)) continue;
+      if (keys[key].writer != 0) Violate("a key is in two slots");
+      if (!LeadsTo(scenario_.keys[key].hash, address)) Violate("a key is where no reader looks");
+      keys[key] = RecordFor(word);
     }
-    for (uint32_t s = 0; s < scenario_.slots; ++s) {
-      SlotWord word(WordAt(geometry_.SlotAddress(bucket, s)));
-      if (!word.live()) continue;
-      for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
-        if (!HoldsKey(word, key)) continue;
-        const std::byte* record = book_.RecordAt(word);
-        RecordHeader h(PlainWord(record));
-        keys[key].writer = WriterOf(PlainWord(record + 8));
-        keys[key].expiry =
-            h.expires() ? static_cast<uint8_t>(PlainWord(record + kRecordPrefixBytes)) : 0;
-        std::string_view text(reinterpret_cast<const char*>(record) + h.value_offset(),
-                              h.value_bytes());
-        keys[key].value = text == TextOf(kLongValue)
-                              ? kLongValue
-                              : static_cast<int16_t>(std::atoi(std::string(text).c_str()));
-      }
-    }
-  }
+  });
   book_.CheckAtRest();
   if (violation_.empty() && !model_.AtRest(keys)) {
     Violate("what is in memory at the end is not what the history left there");
+  }
+}
+
+// What the map holds, by a record.
+ModelKey System::RecordFor(SlotWord word) const {
+  const std::byte* record = book_.RecordAt(word);
+  RecordHeader h(PlainWord(record));
+  ModelKey key;
+  key.writer = WriterOf(PlainWord(record + 8));
+  key.expiry = h.expires() ? static_cast<uint8_t>(PlainWord(record + kRecordPrefixBytes)) : 0;
+  std::string_view text(reinterpret_cast<const char*>(record) + h.value_offset(), h.value_bytes());
+  key.value = text == TextOf(kLongValue)
+                  ? kLongValue
+                  : static_cast<int16_t>(std::atoi(std::string(text).c_str()));
+  return key;
+}
+
+// Whether the directory sends readers of that hash to the slot.
+bool System::LeadsTo(uint64_t hash, uint64_t slot_address) const {
+  const Placement place = Place(geometry_, world_->directory.view(), hash);
+  return std::any_of(std::begin(place.bucket), std::end(place.bucket), [&](uint64_t bucket) {
+    return slot_address > bucket && slot_address < bucket + geometry_.bucket_bytes;
+  });
+}
+
+// No lock is left; who lives in a subtable that the directory names is somebody, and nobody in one
+// that was never used or is retired.
+void System::CheckHeaders() {
+  for (uint32_t i = 0; i < SubtablesUsed() * kBuckets; ++i) {
+    const uint64_t bucket = BucketAddress(i);
+    const BucketHeader header(WordAt(bucket));
+    if (header.held() && (scenario_.recovery || SessionLives(header.owner()))) {
+      Violate("the lock of " + AddressName(bucket) + " is left");
+    }
+    const bool published = IsPublished(world_->directory, bucket);
+    if (published != header.formatted())
+      Violate("the identity of " + AddressName(bucket) + " is wrong");
+    for (uint32_t s = 0; s < scenario_.slots && !published; ++s) {
+      const SlotWord word(WordAt(geometry_.SlotAddress(bucket, s)));
+      if (!word.empty() && !word.moved()) Violate("a slot of a subtable out of use is in use");
+    }
   }
 }
 
@@ -251,7 +306,10 @@ uint64_t System::Digest() const {
     std::memcpy(buffer + n, data, bytes);
     n += bytes;
   };
-  add(w.region, kHeapOffset + scenario_.blocks * BlockBytes(scenario_.block_class));
+  for (uint32_t i = 0; i < SubtablesUsed(); ++i) {
+    add(w.region + SubtableAddress(i), geometry_.SubtableBytes());
+  }
+  add(w.region + kHeapOffset, scenario_.blocks * BlockBytes(scenario_.block_class));
   const uint8_t small[4] = {w.tick, w.ticks_left, w.deaths_left, w.losses_left};
   add(small, sizeof small);
   add(&w.linked_versions, 8);
@@ -260,11 +318,28 @@ uint64_t System::Digest() const {
       w.freezer.left * 256u + w.freezer.step, w.relocator.busy * 256u + w.relocator.left,
       w.relocator.slot_address, w.relocator.from.raw(), w.relocator.to.raw()};
   add(relocator, sizeof relocator);
+  if (scenario_.splits != 0) {
+    const SplitterState& s = w.splitter;
+    const uint8_t flags[8] = {
+        s.left,         s.active,      s.waiting,    s.publishes,
+        s.cancels_left, s.retirements, s.retired_at, static_cast<uint8_t>(w.directory.epoch)};
+    add(flags, sizeof flags);
+    const uint64_t position = s.machine.position();
+    add(&position, sizeof position);
+  }
+  if (scenario_.sweeps != 0) {
+    const SweeperState& s = w.sweeper;
+    const uint16_t numbers[8] = {s.left, s.phase,    s.position, s.width,
+                                 s.slot, s.ended_at, s.suspects, s.acquitted};
+    add(numbers, sizeof numbers);
+    add(&s.subtable, sizeof s.subtable);
+    add(s.generation, scenario_.blocks * sizeof s.generation[0]);
+  }
   add(&w.monitor.count, sizeof w.monitor.count);
   add(w.monitor.configs, w.monitor.count * sizeof(Config));
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     const Client& k = w.clients[c];
-    const uint8_t state[10] = {static_cast<uint8_t>(k.phase),
+    const uint8_t state[13] = {static_cast<uint8_t>(k.phase),
                                static_cast<uint8_t>(k.machine),
                                k.op,
                                k.session,
@@ -273,7 +348,10 @@ uint64_t System::Digest() const {
                                k.retries,
                                k.unknown,
                                k.invoked_at,
-                               static_cast<uint8_t>(k.lost_value)};
+                               static_cast<uint8_t>(k.lost_value),
+                               k.has_sink,
+                               k.futile,
+                               static_cast<uint8_t>(k.directory.epoch)};
     add(state, sizeof state);
     add(&k.past, 8);
     add(&k.last_version, 8);

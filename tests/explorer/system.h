@@ -30,7 +30,11 @@ struct Transition {
     kRecover,  // the server releases the lock of a session that is no more
     kRelocateRead,
     kRelocateSwing,
-    kFreeze,  // one step of the freezer
+    kFreeze,       // one step of the freezer
+    kRefresh,      // a client copies the directory
+    kSplit,        // one step of a split
+    kCancelSplit,  // that is given up
+    kSweep,        // one step of a sweep
   };
   Kind kind = Kind::kStart;
   uint8_t client = 0;
@@ -49,7 +53,10 @@ struct Transition {
 //   - the words of a block that nobody can name yet are written as soon as they may be;
 //   - while the clock can't advance any more, reading it is local;
 //   - bucket headers are read at once: of a header that was READ the machines look only at the
-//     identity, which does not change here (Scenario::headers_move turns this off).
+//     identity. A split makes that another one for good, and a sample with another one is thrown
+//     away as if it were posted later (Scenario::headers_move turns this off);
+//   - a split takes and gives back a lock that no operation asks for together with the next word;
+//   - what a machine that begins its search anew was told before is forgotten (ForgetPast).
 class System {
  public:
   explicit System(const Scenario& scenario);
@@ -91,6 +98,8 @@ class System {
   void Start(uint32_t c);
   void Construct(uint32_t c);
   void Run(uint32_t c);
+  void ForgetPast(uint32_t c);
+  void Refresh(uint32_t c);
   Action StepMachine(uint32_t c);
   void ReturnFreed(uint32_t c);
   void SupplyBlock(uint32_t c);
@@ -124,20 +133,49 @@ class System {
   bool Moves(const Work& work, uint32_t word) const;
   void DoWord(uint32_t c, uint32_t verb, uint32_t word);
   void DoWrite(uint32_t c, const Work& work, uint32_t word);
+  void OnSlotSwap(uint32_t actor, uint64_t address, uint64_t from, uint64_t to);
   uint64_t CompareSwap(uint32_t actor, uint64_t address, uint64_t compare, uint64_t swap);
   void NoteChange(uint32_t actor);
 
   // system_server.cc: what the server does around the clients, and the clock.
   void Tick();
   void Recover(uint32_t bucket);
-  void RelocateRead(uint32_t bucket, uint32_t slot);
+  void RelocateRead(uint64_t slot_address);
   void RelocateSwing();
   bool FreezerCanStep() const;
   void FreezerStep();
+
+  // system_split.cc
+  class Atomics;
+  uint32_t SubtablesUsed() const {
+    return scenario_.splits == 0 ? 1 : scenario_.splits == 1 ? 3 : 4;
+  }
+  uint64_t BucketAddress(uint32_t number) const;
+  void EnumerateSplitter(std::vector<Transition>& out) const;
+  bool CanBeginSplit() const;
+  bool IsSeen(uint64_t address) const;
+  void BeginSplit();
+  void SplitStep();
+  void CancelSplit();
+  void Publish();
+
+  // system_sweep.cc
+  void EnumerateSweeper(std::vector<Transition>& out) const;
+  bool SweeperIsIn(uint64_t subtable) const;
+  void SweepStep();
+  void BeginSweep();
+  void WalkOn();
+  void EndSweep();
+  bool Running() const;
+
   void EnumerateServer(std::vector<Transition>& out) const;
 
+  bool CanStart(uint32_t c) const;
   void EnumerateClient(uint32_t c, std::vector<Transition>& out) const;
   bool HoldsKey(SlotWord word, uint32_t key) const;
+  ModelKey RecordFor(SlotWord word) const;
+  bool LeadsTo(uint64_t hash, uint64_t slot_address) const;
+  void CheckHeaders();
 
   uint64_t WordAt(uint64_t address) const { return PlainWord(world_->region + address); }
   void Violate(const std::string& what) {
@@ -154,7 +192,6 @@ class System {
 
   const Scenario& scenario_;
   Geometry geometry_;
-  uint64_t directory_[1];
   std::unique_ptr<World> world_;
   std::string violation_;
   HeapBook book_;

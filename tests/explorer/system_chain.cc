@@ -3,6 +3,7 @@
 #include "common/layout/word.h"
 #include "tests/explorer/chain_steps.h"
 #include "tests/explorer/digest.h"
+#include "tests/explorer/index_view.h"
 #include "tests/explorer/system.h"
 
 namespace dunlin::explorer {
@@ -55,9 +56,8 @@ bool System::Moves(const Work& work, uint32_t word) const {
     if (block >= kMaxBlocks || (scenario_.reused_blocks >> block & 1) == 0) return false;
     return work.verb != Verb::kWrite || world_->blocks[block].fresh == 0;
   }
-  uint32_t position = static_cast<uint32_t>(address % geometry_.bucket_bytes / kWordBytes);
-  if (position == 0) return scenario_.headers_move;
-  if (scenario_.freezes != 0) return true;
+  if (PlaceInBucket(geometry_, address) == 0) return scenario_.headers_move;
+  if (scenario_.freezes != 0 || scenario_.splits != 0) return true;
   SlotWord now(WordAt(address));
   for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
     if (!scenario_.keys[key].touched && now.live() && HoldsKey(now, key)) return false;
@@ -150,13 +150,22 @@ uint64_t System::CompareSwap(uint32_t actor, uint64_t address, uint64_t compare,
     return found;
   }
   SetPlainWord(world_->region + address, swap);
-  bool thaw = SlotWord(compare).SameRecord(SlotWord(swap));
-  if (address % geometry_.bucket_bytes != 0 && !thaw) {
-    book_.OnSwing(actor, address, SlotWord(compare), SlotWord(swap));
-    FollowScans();
-  }
+  if (PlaceInBucket(geometry_, address) != 0) OnSlotSwap(actor, address, compare, swap);
   NoteChange(actor);
   return found;
+}
+
+void System::OnSlotSwap(uint32_t actor, uint64_t address, uint64_t from, uint64_t to) {
+  if (actor == kSplitter) {
+    // It moves words about; no block is linked or unlinked.
+    if (SlotWord(to).moved() && IsPublished(world_->directory, address)) {
+      Violate("a slot is MOVED though no newer directory is there to be read");
+    }
+    return;
+  }
+  if (SlotWord(from).SameRecord(SlotWord(to))) return;
+  book_.OnSwing(actor, address, SlotWord(from), SlotWord(to));
+  FollowScans();
 }
 
 // Unless slots are frozen only a put waits for others, so only there it matters that something has
@@ -165,7 +174,10 @@ void System::NoteChange(uint32_t actor) {
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     Client& k = client(c);
     if (k.phase == Phase::kIdle || k.phase == Phase::kFinished || k.phase == Phase::kDead) continue;
-    if (c != actor && (k.machine == MachineKind::kPut || scenario_.freezes != 0)) k.changed = 1;
+    if (c == actor) continue;
+    k.futile = 0;
+    const bool any_waits = scenario_.freezes != 0 || scenario_.splits != 0;
+    if (k.machine == MachineKind::kPut || any_waits) k.changed = 1;
   }
 }
 

@@ -11,7 +11,7 @@ Env System::EnvOf(uint32_t c) const {
   const Client& k = world_->clients[c];
   Env env;
   env.geometry = &geometry_;
-  env.directory = {directory_, 0, 0};
+  env.directory = k.directory.view();
   env.now = k.now;
   env.posted = k.posted;
   env.session = SessionOf(c);
@@ -30,11 +30,11 @@ void System::Start(uint32_t c) {
   k.blocks_taken = 0;
   k.retries = 0;
   k.unknown = 0;
-  k.past = 1;
   Log([&] {
     return ClientName(c) + ": begins " + std::string(NameOf(op(c).kind)) + " " +
            scenario_.keys[op(c).key].bytes + (op(c).cached ? " (cached)" : "");
   });
+  if (plan(c).fresh_directory) k.directory = world_->directory;
   Construct(c);
   k.now = Clock(c);
   Run(c);
@@ -47,7 +47,8 @@ void System::Construct(uint32_t c) {
   Key key{BytesOf(plan.bytes).data(), static_cast<uint32_t>(plan.bytes.size()), plan.hash};
   Location hint = o.cached && k.retries == 0 ? k.cache[o.key] : Location{};
   k.block = {};
-  k.past = Mix(k.past, k.retries);
+  k.has_sink = 0;
+  k.past = k.origin = Mix(1, k.retries);
   std::memset(k.scratch, 0, sizeof k.scratch);
   std::memset(k.sink, 0, sizeof k.sink);
   k.chain = {};
@@ -177,6 +178,7 @@ void System::Run(uint32_t c) {
         k.now = Clock(c);
         break;
       case Action::kNeedSink:
+        k.has_sink = 1;
         if (k.machine == MachineKind::kGet) As<Get>(k).SupplySink(k.sink, kSinkBytes);
         if (k.machine == MachineKind::kModify) As<Modify>(k).SupplySink(k.sink, kSinkBytes);
         if (k.machine == MachineKind::kScan) {
@@ -200,8 +202,14 @@ void System::Run(uint32_t c) {
         }
         break;
       case Action::kRefresh:
-        return Violate("a fresh directory is asked for though the directory never changes");
+        if (scenario_.splits == 0) {
+          return Violate("a fresh directory is asked for though the directory never changes");
+        }
+        ForgetPast(c);
+        k.phase = Phase::kRefreshing;
+        return;
       case Action::kWait:
+        ForgetPast(c);
         k.phase = Phase::kWaiting;
         return;
       case Action::kAskExpire:
@@ -212,6 +220,58 @@ void System::Run(uint32_t c) {
         return k.machine == MachineKind::kResolve ? OnResolved(c) : OnDone(c);
     }
   }
+}
+
+// A machine that waits begins its search again afterwards. What it was told before makes no
+// difference any more, but for what is mixed in here; so states that differ in it are merged.
+void System::ForgetPast(uint32_t c) {
+  Client& k = client(c);
+  // It may or may not have its sink still, which decides whether it reads the clock once more.
+  if (k.machine == MachineKind::kModify && op(c).kind == OpKind::kTouch && scenario_.ticks != 0) {
+    return;
+  }
+  uint64_t past = k.origin;
+  const auto add_block = [&](const Block& block) {
+    past = Mix(Mix(past, block.word.raw()), block.version);
+  };
+  if (k.machine == MachineKind::kPut) {
+    const Put& put = As<Put>(k);
+    add_block(put.block());
+    past = Mix(Mix(past, put.version()), put.expected_seen());
+    past = Mix(Mix(past, put.expected().word.raw()), put.expected().version);
+  }
+  if (k.machine == MachineKind::kModify) {
+    const Modify& modify = As<Modify>(k);
+    add_block(modify.block());
+    past = Mix(Mix(past, modify.version()), modify.expected().version);
+  }
+  if (k.machine == MachineKind::kScan) {
+    k.scan.pass = 0;
+    k.scan.found_here = 0;
+    k.scan.keys_here = 0;
+  }
+  k.past = past;
+  k.sampled = 0;
+}
+
+// Copies the directory that is published. The driver then waits a little, which may be no time at
+// all; but to look for one again and again while nothing changes is no way on.
+void System::Refresh(uint32_t c) {
+  Client& k = client(c);
+  const bool fresh = k.directory.epoch != world_->directory.epoch;
+  k.directory = world_->directory;
+  Log([&] {
+    return ClientName(c) + ": reads the directory, epoch " + std::to_string(k.directory.epoch);
+  });
+  if (!fresh && k.futile != 0 && k.changed == 0) {
+    k.phase = Phase::kWaiting;
+    return;
+  }
+  k.futile = !fresh;
+  k.changed = 0;
+  k.now = Clock(c);
+  k.past = Mix(k.past, k.now);
+  Run(c);
 }
 
 // The session breaks with a chain in flight. It is fenced before the client goes on.
@@ -244,6 +304,9 @@ void System::Die(uint32_t c) {
   k.changed = 0;
   k.retries = k.unknown = k.blocks_taken = k.invoked_at = 0;
   k.last_version = 0;
+  k.origin = 0;
+  k.has_sink = k.futile = 0;
+  k.directory = {};
   k.scan = {};
   std::memset(k.remaining, 0, sizeof k.remaining);
   for (Location& location : k.cache) location = {};

@@ -71,6 +71,14 @@ Observed System::ObserveModify(uint32_t c) {
 
 void System::OnDone(uint32_t c) {
   Client& k = client(c);
+  // The driver has the server split the subtable, waits, and goes on with the same block.
+  if (scenario_.index_grows && k.machine == MachineKind::kPut &&
+      As<Put>(k).result() == Result::kIndexFull && world_->directory.epoch < scenario_.splits) {
+    As<Put>(k).TryAgain();
+    ForgetPast(c);
+    k.phase = Phase::kWaiting;
+    return;
+  }
   Observed observed;
   uint64_t last_version = k.last_version;
   switch (k.machine) {
@@ -151,7 +159,8 @@ void System::BeginResolve(uint32_t c, const Observed& observed) {
            std::to_string(lost.my_version) + ", expected " + std::to_string(lost.expected_version) +
            (lost.may_absorb ? ", may absorb" : "");
   });
-  k.past = Mix(Mix(Mix(k.past, lost.my_version), lost.expected_version), lost.may_absorb);
+  k.past = k.origin = Mix(Mix(Mix(2, lost.my_version), lost.expected_version), lost.may_absorb);
+  k.has_sink = 0;
   k.unknown = 1;
   k.lost_value = observed.value;
   k.lost_version = lost.my_version;
@@ -204,6 +213,8 @@ void System::NextOp(uint32_t c) {
   k.lost_value = 0;
   k.lost_version = 0;
   k.scan = {};
+  k.origin = 0;
+  k.has_sink = k.futile = 0;
 }
 
 }  // namespace dunlin::explorer

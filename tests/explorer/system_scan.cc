@@ -1,6 +1,8 @@
 #include <cstring>
 #include <new>
 
+#include "tests/explorer/digest.h"
+#include "tests/explorer/index_view.h"
 #include "tests/explorer/machine_box.h"
 #include "tests/explorer/system.h"
 
@@ -21,16 +23,14 @@ void System::StartScan(uint32_t c) {
 void System::FollowScans() {
   uint64_t versions = 0;
   uint32_t keys = 0;
-  for (uint32_t i = 0; i < kBuckets * scenario_.slots; ++i) {
-    SlotWord word(WordAt(
-        geometry_.SlotAddress(i / scenario_.slots * geometry_.bucket_bytes, i % scenario_.slots)));
-    if (!word.live()) continue;
+  ForEachSlot(*world_, geometry_, [&](uint64_t, SlotWord word) {
+    if (!word.live()) return;
     const std::byte* record = book_.RecordAt(word);
     versions |= uint64_t{1} << ((PlainWord(record + 8) - VersionOf(0, 0)) & 63);
     for (uint32_t key = 0; key < scenario_.keys.size(); ++key) {
       if (HoldsKey(word, key)) keys |= 1u << key;
     }
-  }
+  });
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     if (client(c).machine != MachineKind::kScan) continue;
     client(c).scan.during |= versions;
@@ -75,6 +75,7 @@ void System::OnScanned(uint32_t c) {
   if (!machine.next().end()) {
     k.scan.cursor = machine.next().raw();
     new (k.storage) ScanBucket(machine.next());
+    k.past = k.origin = Mix(1, k.scan.cursor);
     return Run(c);
   }
   if ((k.scan.found & ~k.scan.during) != 0) return Violate("a scan meets what was not there");

@@ -1,9 +1,9 @@
-#include <cstring>
-
 #include "common/layout/bucket.h"
-#include "common/layout/checksum.h"
+#include "server/patrol/relocate.h"
+#include "tests/explorer/index_view.h"
 #include "tests/explorer/mutations.h"
 #include "tests/explorer/system.h"
+#include "tests/explorer/system_atomics.h"
 
 namespace dunlin::explorer {
 
@@ -17,67 +17,58 @@ bool System::SessionLives(uint32_t session) const {
 
 void System::EnumerateServer(std::vector<Transition>& out) const {
   using Kind = Transition::Kind;
-  for (uint8_t b = 0; b < kBuckets && scenario_.recovery; ++b) {
-    BucketHeader header(WordAt(b * geometry_.bucket_bytes));
+  for (uint8_t i = 0; i < SubtablesUsed() * kBuckets && scenario_.recovery; ++i) {
+    BucketHeader header(WordAt(BucketAddress(i)));
     if (!header.held()) continue;
     if (!SessionLives(header.owner()) || Mutated(Mutation::kReleaseUnfenced)) {
-      out.push_back({Kind::kRecover, 0, b});
+      out.push_back({Kind::kRecover, 0, i});
     }
   }
+  EnumerateSplitter(out);
+  EnumerateSweeper(out);
   if (FreezerCanStep()) out.push_back({Kind::kFreeze});
   const RelocatorState& r = world_->relocator;
   if (r.busy) {
     out.push_back({Kind::kRelocateSwing});
   } else if (r.left != 0 && book_.Available() != kMaxBlocks) {
-    for (uint8_t b = 0; b < kBuckets; ++b) {
-      for (uint8_t s = 0; s < scenario_.slots; ++s) {
-        SlotWord word(WordAt(geometry_.SlotAddress(b * geometry_.bucket_bytes, s)));
-        if (word.live() && HoldsKey(word, scenario_.relocated_key)) {
-          out.push_back({Kind::kRelocateRead, 0, b, s});
-        }
-      }
-    }
+    ForEachSlot(*world_, geometry_, [&](uint64_t address, SlotWord word) {
+      if (!word.live() || !HoldsKey(word, scenario_.relocated_key)) return;
+      if (word.frozen() && !Mutated(Mutation::kRelocateFrozen)) return;
+      out.push_back({Kind::kRelocateRead, 0, static_cast<uint8_t>(address / kWordBytes)});
+    });
   }
 }
 
 void System::Tick() {
   ++world_->tick;
-  --world_->ticks_left;
+  if (world_->ticks_left != 0) --world_->ticks_left;
   Log([&] { return "clock: tick " + std::to_string(world_->tick); });
 }
 
 void System::Recover(uint32_t bucket) {
-  uint64_t address = bucket * geometry_.bucket_bytes;
+  uint64_t address = BucketAddress(bucket);
   BucketHeader held(WordAt(address));
   Log([&] { return "server: releases the lock of " + AddressName(address); });
-  CompareSwap(kNobody, address, held.raw(), BucketHeader::Free(0, 0).raw());
+  CompareSwap(kNobody, address, held.raw(), held.raw() & BucketHeader::kIdentityMask);
 }
 
-// Copies the record to another block; version and mark stay what they are.
-void System::RelocateRead(uint32_t bucket, uint32_t slot) {
+void System::RelocateRead(uint64_t slot_address) {
   RelocatorState& r = world_->relocator;
   r.busy = 1;
   --r.left;
-  r.slot_address = geometry_.SlotAddress(bucket * geometry_.bucket_bytes, slot);
-  r.from = SlotWord(WordAt(r.slot_address));
-  r.to = book_.Take(kRelocator).WithFingerprint(r.from.fingerprint());
-  const std::byte* from = book_.RecordAt(r.from);
-  RecordHeader old(PlainWord(from));
-  RecordHeader header = RecordHeader::Make(r.to.generation(), old.unconditional(), old.expires(),
-                                           old.key_bytes(), old.value_bytes());
-  std::byte* to = world_->region + geometry_.RecordAddress(r.to);
-  std::memcpy(to, from, old.record_bytes());
-  uint64_t expiry = old.expires() ? PlainWord(from + kRecordPrefixBytes) : 0;
-  SetPlainWord(to, header.raw());
-  SetPlainWord(to + 16, RecordChecksum(header, PlainWord(from + 8), expiry,
-                                       {from + old.key_offset(), old.key_bytes()},
-                                       {from + old.value_offset(), old.value_bytes()}));
+  r.slot_address = slot_address;
+  r.from = SlotWord(WordAt(slot_address));
+  r.to = book_.Take(kRelocator);
+  if (!CopyRecord(world_->region, geometry_, r.from, r.to)) {
+    return Violate("a record that a slot names is said to be implausible");
+  }
   Log([&] { return "relocator: copies " + WordName(r.slot_address, r.from.raw()); });
 }
 
 void System::RelocateSwing() {
   RelocatorState& r = world_->relocator;
-  if (CompareSwap(kRelocator, r.slot_address, r.from.raw(), r.to.raw()) == r.from.raw()) {
+  Atomics atomics(*this, kRelocator);
+  if (*SwingToCopy(atomics, r.slot_address, r.from, r.to)) {
     Log([&] {
       return "relocator: CAS " + AddressName(r.slot_address) + " to " +
              WordName(r.slot_address, r.to.raw());

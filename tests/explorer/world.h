@@ -11,6 +11,7 @@
 #include "common/protocol/put.h"
 #include "common/protocol/resolve.h"
 #include "common/protocol/scan.h"
+#include "server/growth/split.h"
 
 namespace dunlin::explorer {
 
@@ -22,12 +23,18 @@ inline constexpr uint32_t kMaxClients = 3;
 inline constexpr uint32_t kRelocator = kMaxClients;  // the actor that moves records
 inline constexpr uint32_t kServerSession = 200;
 inline constexpr uint32_t kFreezer = kMaxClients + 1;
+inline constexpr uint32_t kSplitter = kMaxClients + 2;
+inline constexpr uint32_t kSweeper = kMaxClients + 3;
 inline constexpr uint32_t kNobody = 0xFF;
 inline constexpr uint32_t kMaxKeys = 3;
 inline constexpr uint32_t kMaxBlocks = 12;
-inline constexpr uint32_t kBuckets = 2;
+inline constexpr uint32_t kBuckets = 2;    // of a subtable
+inline constexpr uint32_t kSubtables = 4;  // that there is memory for
+inline constexpr uint32_t kSubtableStride = 128;
+inline constexpr uint32_t kMaxDepth = 2;
 inline constexpr uint32_t kMaxSlots = 3;  // of a bucket
-inline constexpr uint32_t kHeapOffset = kBuckets * (1 + kMaxSlots) * 8;
+static_assert(kBuckets * (1 + kMaxSlots) * 8 <= kSubtableStride);
+inline constexpr uint32_t kHeapOffset = kSubtables * kSubtableStride;
 inline constexpr uint32_t kMaxBlockBytes = 72;
 inline constexpr uint32_t kRegionBytes = kHeapOffset + kMaxBlocks * kMaxBlockBytes;
 inline constexpr uint32_t kScratchBytes = 560;
@@ -48,7 +55,9 @@ struct BlockTruth {
   BlockState state = BlockState::kFree;
   uint8_t owner = kNobody;
   uint8_t unlinked_at = 0;
-  uint8_t fresh = 1;  // nobody can hold a word that names it
+  uint8_t fresh = 1;       // nobody can hold a word that names it
+  uint8_t reuse_from = 0;  // tick
+  uint8_t unused[3] = {};
   uint32_t generation = 0;
 };
 
@@ -80,13 +89,14 @@ struct Monitor {
 };
 
 enum class Phase : uint8_t {
-  kIdle,       // the next operation may start
-  kPosting,    // about to read the clock and post
-  kChain,      // verbs under way, or all done and the completion not seen yet
-  kVerifying,  // about to read the clock
-  kWaiting,    // for somebody else to change something
-  kNeedBlock,  // until the pool has one
-  kAsking,     // the server to expire a record
+  kIdle,        // the next operation may start
+  kPosting,     // about to read the clock and post
+  kChain,       // verbs under way, or all done and the completion not seen yet
+  kVerifying,   // about to read the clock
+  kWaiting,     // for somebody else to change something
+  kNeedBlock,   // until the pool has one
+  kAsking,      // the server to expire a record
+  kRefreshing,  // about to copy the directory
   kFinished,
   kDead,
 };
@@ -108,6 +118,14 @@ struct ScanState {
   uint32_t throughout = 0;  // keys that were there all the time
 };
 
+// What the server has published, or a client's copy of it.
+struct Directory {
+  uint64_t entries[1u << kMaxDepth] = {};  // DirectoryEntry
+  uint32_t depth = 0;
+  uint32_t epoch = 0;
+  DirectoryView view() const { return {entries, depth, epoch}; }
+};
+
 struct Client {
   Phase phase = Phase::kIdle;
   MachineKind machine = MachineKind::kNone;
@@ -118,10 +136,14 @@ struct Client {
   uint8_t retries = 0;       // of an operation whose outcome was unknown and is resolved
   uint8_t unknown = 0;       // the operation's outcome is being resolved
   uint8_t invoked_at = 0;    // own clock
+  uint8_t has_sink = 0;      // the machine was given one
+  uint8_t futile = 0;  // nothing has changed since the last refresh, which brought nothing new
   uint64_t now = 0;
   uint64_t posted = 0;
   // Stands for the machine's state: what it was started with, then all that it was told since.
   uint64_t past = 0;
+  uint64_t origin = 0;  // past of a machine that has been told nothing yet
+  Directory directory;
   // Order-free digest of the words sampled by the chain under way.
   uint64_t sampled = 0;
   uint32_t remaining[kMaxWorks] = {};  // words of each verb that are still to be done
@@ -152,6 +174,33 @@ struct FreezerState {
   uint8_t step = 0;
 };
 
+// Splits one subtable after the other; see system_split.cc.
+struct SplitterState {
+  uint8_t left = 0;
+  uint8_t active = 0;
+  uint8_t waiting = 0;    // for the lock at machine.lock_address()
+  uint8_t publishes = 0;  // the next step publishes
+  uint8_t cancels_left = 0;
+  uint8_t retirements = 0;
+  uint8_t retired_at = 0;  // tick of the last one
+  Split machine;
+};
+
+// Mark and sweep: two walks through the subtables in the order of the hashes.
+struct SweeperState {
+  enum Phase : uint8_t { kRest, kFirstWalk, kBetween, kSecondWalk, kFree };
+  uint8_t left = 0;
+  uint8_t phase = kRest;
+  uint8_t position = 0;   // in the hash space, in units of 1 / 2^kMaxDepth
+  uint8_t width = 0;      // of the subtable it is in
+  uint8_t slot = 0;       // the next one of the subtable; 0: not in one yet
+  uint8_t ended_at = 0;   // tick, of the first walk
+  uint16_t suspects = 0;  // bit i: block i is suspected
+  uint16_t acquitted = 0;
+  uint64_t subtable = 0;
+  uint32_t generation[kMaxBlocks] = {};  // of the suspects, when the first walk began
+};
+
 struct World {
   alignas(8) std::byte region[kRegionBytes];
   uint8_t tick = 0;
@@ -162,6 +211,9 @@ struct World {
   BlockTruth blocks[kMaxBlocks];
   RelocatorState relocator;
   FreezerState freezer;
+  SplitterState splitter;
+  SweeperState sweeper;
+  Directory directory;  // as published
   Client clients[kMaxClients];
   Monitor monitor;
 };

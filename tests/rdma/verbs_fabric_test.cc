@@ -398,6 +398,25 @@ TEST_P(VerbsFabricTest, ServerAndClientShareAWord) {
   EXPECT_EQ(LoadWord(server_->region() + 4096), 2 * kEach);
 }
 
+TEST_P(VerbsFabricTest, TheServersSwapsGoInLists) {
+  if (iwarp()) GTEST_SKIP() << "the device has no atomics";
+  Connect();
+  auto agent = server_->endpoint().OpenAtomicAgent();
+  ASSERT_TRUE(agent.ok()) << agent.status();
+  constexpr uint64_t kWords = 41;
+  std::vector<AtomicAgent::Swap> swaps;
+  for (uint64_t i = 0; i < kWords; ++i) {
+    StoreWord(server_->region() + 4096 + i * kWordBytes, i);
+    // Every third one expects what is not there.
+    swaps.push_back({4096 + i * kWordBytes, i % 3 == 0 ? i + 1 : i, 1000 + i, 0});
+  }
+  ASSERT_TRUE((*agent)->CompareSwapAll(std::span(swaps)).ok());
+  for (uint64_t i = 0; i < kWords; ++i) {
+    EXPECT_EQ(swaps[i].found, i);
+    EXPECT_EQ(LoadWord(server_->region() + 4096 + i * kWordBytes), i % 3 == 0 ? i : 1000 + i);
+  }
+}
+
 // One list for each chain, whatever is in it.
 TEST_P(VerbsFabricTest, OneListForAChain) {
   Connect();

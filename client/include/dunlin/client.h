@@ -57,6 +57,22 @@ struct ServerClassUse {
   uint64_t bytes = 0;
 };
 
+// The server's background walk of its index. Counters since its start, and its last whole walk.
+struct ServerPatrol {
+  uint64_t walks = 0;
+  uint64_t walk_ms = 0;         // that the last one took
+  uint64_t walk_permille = 0;   // how far the one under way is, in 1/1000
+  uint64_t sweeps = 0;          // mark and sweep, two walks each
+  uint64_t swept_blocks = 0;    // that were nobody's
+  uint64_t expired = 0;         // records reclaimed after their time to live
+  uint64_t relocated = 0;       // records moved out of sparse slabs
+  uint64_t expiring_items = 0;  // records with a time to live, in the last walk
+  uint64_t locks_examined = 0;  // for clients that waited for one
+  uint64_t locks_released = 0;  // of sessions that were no more
+  uint64_t cpu_nanos = 0;       // that it took
+  double cpu_share = 0;         // of one core, that it may take
+};
+
 struct ServerStatus {
   std::string release;
   std::string state;
@@ -77,6 +93,14 @@ struct ServerStatus {
   uint64_t max_value_bytes = 0;
   uint32_t max_key_bytes = 0;
   uint64_t sessions_opened = 0, sessions_lost = 0, connections_refused = 0, returns_refused = 0;
+  uint64_t heap_index_bytes = 0;   // of the heap, taken by the growing index
+  uint64_t index_spare_bytes = 0;  // index memory that serves no subtable at the moment
+  uint64_t sessions_killed = 0;    // ended by force: others could not wait for them any longer
+  std::string mode;                // "store" or "cache"
+  uint64_t splits = 0;             // of subtables
+  uint64_t split_ms_max = 0;       // longest time that writes to one subtable waited for its split
+  uint64_t evicted = 0;            // records that made room for others
+  ServerPatrol patrol;
   std::string atomic_domain;           // who executes atomics: "cpu" or "nic"
   std::vector<std::string> endpoints;  // where it listens besides its Unix socket
   std::vector<ServerClassUse> classes;
@@ -128,6 +152,11 @@ class DUNLIN_EXPORT Client {
 
   // `count_index`: have the server walk its index for the exact number of items.
   virtual absl::StatusOr<ServerStatus> Status(bool count_index = false) = 0;
+
+  // Has the server free what is nobody's (blocks that a client unlinked but never returned before
+  // it died), and tells its status after that, counted. Takes two walks of the index and two grace
+  // periods; DeadlineExceeded if that is more than `patience`.
+  virtual absl::StatusOr<ServerStatus> Sweep(Milliseconds patience) = 0;
 
   virtual RegionLayout Layout() const = 0;
 

@@ -20,7 +20,9 @@ Report Memory(const ServerStatus& status) {
   memory.Add("heap_bytes", status.heap_bytes, Unit::kBytes);
   memory.Add("heap_used_bytes", status.heap_used_bytes, Unit::kBytes);
   memory.Add("heap_load", Fraction(status.heap_used_bytes, status.heap_bytes), Unit::kPerCent);
+  memory.Add("heap_index_bytes", status.heap_index_bytes, Unit::kBytes);
   memory.Add("heap_grace_bytes", status.heap_grace_bytes, Unit::kBytes);
+  memory.Add("evicted", status.evicted);
   memory.Add("heap_free_bytes", status.heap_free_bytes, Unit::kBytes);
   memory.Add("allocator_bytes", status.allocator_bytes, Unit::kBytes);
   return memory;
@@ -33,9 +35,31 @@ Report Index(const ServerStatus& status) {
   index.Add("index_slots", status.index_slots);
   index.Add("index_load", Fraction(status.items, status.index_slots), Unit::kPerCent);
   index.Add("index_bytes", status.index_bytes, Unit::kBytes);
+  index.Add("index_spare_bytes", status.index_spare_bytes, Unit::kBytes);
   index.Add("subtables", status.subtables);
+  index.Add("splits", status.splits);
+  index.Add("split_ms_max", status.split_ms_max, Unit::kMillis);
   index.Add("locks_held", status.locks_held);
   return index;
+}
+
+Report Patrol(const ServerStatus& status) {
+  const ServerPatrol& patrol = status.patrol;
+  const uint64_t uptime_nanos = status.uptime_ms * 1'000'000;
+  Report report;
+  report.Add("cpu_limit", patrol.cpu_share, Unit::kPerCent);
+  report.Add("cpu_used", Fraction(patrol.cpu_nanos, uptime_nanos), Unit::kPerCent);
+  report.Add("walks", patrol.walks);
+  report.Add("walk_ms", patrol.walk_ms, Unit::kMillis);
+  report.Add("walk_done", static_cast<double>(patrol.walk_permille) / 1000, Unit::kPerCent);
+  report.Add("expiring_items", patrol.expiring_items);
+  report.Add("expired", patrol.expired);
+  report.Add("relocated", patrol.relocated);
+  report.Add("sweeps", patrol.sweeps);
+  report.Add("swept_blocks", patrol.swept_blocks);
+  report.Add("locks_examined", patrol.locks_examined);
+  report.Add("locks_released", patrol.locks_released);
+  return report;
 }
 
 std::vector<Report> Sessions(const ServerStatus& status) {
@@ -88,12 +112,14 @@ ExitCode RunPing(Context& context) {
   return Print(context, report);
 }
 
-ExitCode RunStatus(Context& context) {
-  const absl::StatusOr<ServerStatus> status = context.client->Status(/*count_index=*/true);
+namespace {
+
+ExitCode PrintStatus(Context& context, const absl::StatusOr<ServerStatus>& status) {
   if (!status.ok()) return Fail(context, status.status());
   Report report;
   report.Add("release", status->release);
   report.Add("state", status->state);
+  report.Add("mode", status->mode);
   report.Add("atomic_domain", status->atomic_domain);
   std::string endpoints;
   for (const std::string& endpoint : status->endpoints) {
@@ -107,8 +133,19 @@ ExitCode RunStatus(Context& context) {
   report.Add("max_value_bytes", status->max_value_bytes, Unit::kBytes);
   report.AddObject("memory", Memory(*status));
   report.AddObject("index", Index(*status));
+  report.AddObject("patrol", Patrol(*status));
   report.AddList("sessions", Sessions(*status));
   return Print(context, report);
+}
+
+}  // namespace
+
+ExitCode RunStatus(Context& context) {
+  return PrintStatus(context, context.client->Status(/*count_index=*/true));
+}
+
+ExitCode RunSweep(Context& context, const SweepArguments& arguments) {
+  return PrintStatus(context, context.client->Sweep(arguments.patience));
 }
 
 ExitCode RunStats(Context& context) {
@@ -121,6 +158,7 @@ ExitCode RunStats(Context& context) {
   report.Add("grace_ms", status->grace_ms, Unit::kMillis);
   report.Add("sessions_opened", status->sessions_opened);
   report.Add("sessions_lost", status->sessions_lost);
+  report.Add("sessions_killed", status->sessions_killed);
   report.Add("connections_refused", status->connections_refused);
   report.Add("returns_refused", status->returns_refused);
   report.AddList("size_classes", Classes(*status));

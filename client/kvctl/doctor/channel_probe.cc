@@ -7,7 +7,7 @@
 
 #include "client/connect/target.h"
 #include "client/kvctl/doctor/repeat.h"
-#include "client/session/block_pool.h"
+#include "client/session/session_blocks.h"
 #include "common/base/status.h"
 #include "common/fabric/chain.h"
 
@@ -123,8 +123,8 @@ absl::StatusOr<RawPathResult> ChannelProbe::Measure(std::string_view target, Mil
   request.name = "kvctl doctor (verbs)";
   DUNLIN_ASSIGN_OR_RETURN(const std::unique_ptr<SessionParts> parts,
                           opener->OpenSession(request, Deadline::After(timeout)));
-  BlockPool pool(parts->lane.get());
-  const BlockPool::Taken taken =
+  SessionBlocks pool(parts->lane.get());
+  const SessionBlocks::Taken taken =
       pool.Take(kLargeBytes + sizeof(uint64_t), Deadline::After(timeout));
   if (taken.result != Result::kOk) {
     return absl::ResourceExhaustedError("the server gave no block of 1 MiB to try verbs on");

@@ -17,7 +17,6 @@
 namespace dunlin {
 namespace {
 
-constexpr uint32_t kSlots = 16;
 constexpr uint8_t kAckTimeout = 14;
 constexpr uint8_t kRetries = 3;
 constexpr uint8_t kReadsUnderWay = 1;
@@ -49,13 +48,13 @@ absl::Status Loopback::MakeQueuePairs() {
   channel_.reset(ibv_create_comp_channel(device_->context));
   if (channel_ == nullptr) return UnavailableFrom("a completion channel on " + name, errno);
   DUNLIN_RETURN_IF_ERROR(SetNonBlocking(channel_->fd));
-  cq_.reset(ibv_create_cq(device_->context, 2 * kSlots, nullptr, channel_.get(), 0));
+  cq_.reset(ibv_create_cq(device_->context, 2 * kMostRequests, nullptr, channel_.get(), 0));
   if (cq_ == nullptr) return UnavailableFrom("a completion queue on " + name, errno);
   ibv_qp_init_attr attributes{};
   attributes.send_cq = cq_.get();
   attributes.recv_cq = cq_.get();
   attributes.qp_type = IBV_QPT_RC;
-  attributes.cap = {kSlots, 1, 1, 1, 0};
+  attributes.cap = {kMostRequests, 1, 1, 1, 0};
   asking_.reset(ibv_create_qp(device_->pd.get(), &attributes));
   if (asking_ != nullptr) answering_.reset(ibv_create_qp(device_->pd.get(), &attributes));
   if (answering_ == nullptr) return UnavailableFrom("a queue pair on " + name, errno);

@@ -20,6 +20,7 @@ namespace dunlin {
 class Loopback {
  public:
   static constexpr uint32_t kBufferBytes = 4096;
+  static constexpr uint32_t kMostRequests = 16;  // of a list
   static constexpr std::chrono::milliseconds kPatience{2000};
 
   // Errors: Unavailable, ResourceExhausted.

@@ -1,5 +1,6 @@
 #include "common/fabric/verbs/verbs_atomic_agent.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
@@ -15,18 +16,40 @@ VerbsAtomicAgent::VerbsAtomicAgent(std::unique_ptr<Loopback> loopback, uint64_t 
 
 absl::StatusOr<uint64_t> VerbsAtomicAgent::CompareSwap(uint64_t address, uint64_t compare,
                                                        uint64_t swap) {
-  DUNLIN_CHECK(address % kWordBytes == 0 && address <= region_bytes_ - kWordBytes);
-  const MemoryKey& key = keys_.At(address);
+  Swap one{address, compare, swap, 0};
+  DUNLIN_RETURN_IF_ERROR(CompareSwapAll(std::span(&one, 1)));
+  return one.found;
+}
+
+absl::Status VerbsAtomicAgent::CompareSwapAll(std::span<Swap> swaps) {
+  while (!swaps.empty()) {
+    const size_t count = std::min<size_t>(swaps.size(), Loopback::kMostRequests);
+    DUNLIN_RETURN_IF_ERROR(ExecuteList(swaps.first(count)));
+    swaps = swaps.subspan(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerbsAtomicAgent::ExecuteList(std::span<Swap> swaps) {
+  ibv_send_wr requests[Loopback::kMostRequests] = {};
+  ibv_sge buffers[Loopback::kMostRequests];
   std::byte* const found = loopback_->buffer().data();
-  ibv_sge buffer{reinterpret_cast<uintptr_t>(found), kWordBytes, loopback_->local_key()};
-  ibv_send_wr request{};
-  request.sg_list = &buffer;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
-  request.send_flags = IBV_SEND_SIGNALED;
-  request.wr.atomic = {key.address + (address - key.offset), compare, swap, key.key};
-  DUNLIN_RETURN_IF_ERROR(loopback_->Execute(&request));
-  return PlainWord(found);
+  for (size_t i = 0; i < swaps.size(); ++i) {
+    const Swap& s = swaps[i];
+    DUNLIN_CHECK(s.address % kWordBytes == 0 && s.address <= region_bytes_ - kWordBytes);
+    const MemoryKey& key = keys_.At(s.address);
+    buffers[i] = {reinterpret_cast<uintptr_t>(found + i * kWordBytes), kWordBytes,
+                  loopback_->local_key()};
+    requests[i].sg_list = &buffers[i];
+    requests[i].num_sge = 1;
+    requests[i].opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+    requests[i].wr.atomic = {key.address + (s.address - key.offset), s.compare, s.swap, key.key};
+    requests[i].next = i + 1 < swaps.size() ? &requests[i + 1] : nullptr;
+  }
+  requests[swaps.size() - 1].send_flags = IBV_SEND_SIGNALED;
+  DUNLIN_RETURN_IF_ERROR(loopback_->Execute(requests));
+  for (size_t i = 0; i < swaps.size(); ++i) swaps[i].found = PlainWord(found + i * kWordBytes);
+  return absl::OkStatus();
 }
 
 }  // namespace dunlin

@@ -139,7 +139,7 @@ TEST_F(KvctlTest, TheServerTellsAboutItself) {
   EXPECT_EQ(Member(status.out, "items"), "1");
   EXPECT_EQ(Member(status.out, "counted_now"), "true");
   EXPECT_EQ(Member(status.out, "region_bytes"), std::to_string(64 << 20));
-  EXPECT_THAT(Kvctl({"status"}).out, HasSubstr("\nINDEX\nitems        1\n"));
+  EXPECT_THAT(Kvctl({"status"}).out, HasSubstr("\nINDEX\nitems              1\n"));
   EXPECT_EQ(Kvctl({"stats"}).exit, 0);
   const KvctlResult layout = Kvctl({"layout", "-o", "json"});
   EXPECT_EQ(layout.exit, 0);

@@ -14,8 +14,11 @@
 #include <functional>
 
 #include "common/layout/bucket.h"
+#include "common/layout/checksum.h"
+#include "common/layout/geometry.h"
 #include "common/layout/slot.h"
 #include "common/layout/word.h"
+#include "common/protocol/record_view.h"
 #include "tests/end_to_end/server/raw_client.h"
 #include "tests/support/server_process.h"
 
@@ -52,6 +55,19 @@ class ClientProcess {
   }
   ~ClientProcess() { Kill(); }
   bool ok() const { return ok_; }
+  void Stop() {
+    kill(pid_, SIGSTOP);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+    EXPECT_TRUE(WIFSTOPPED(status));
+  }
+  // Whether it has ended by SIGKILL, which was not ours.
+  bool WasKilled() {
+    int status = 0;
+    if (waitpid(pid_, &status, 0) != pid_) return false;
+    pid_ = -1;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  }
   void Kill() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
@@ -63,6 +79,22 @@ class ClientProcess {
   pid_t pid_ = -1;
   bool ok_ = false;
 };
+
+// Writes a record of that key into the block, and links it where its key belongs.
+bool LinkRecord(RawClient& raw, uint64_t block_word, std::string_view name) {
+  const Geometry g = Geometry::Of(raw.superblock());
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(name));
+  const Key key{bytes.data(), static_cast<uint32_t>(bytes.size()), HashKey(bytes, g.hash_seed)};
+  const DirectoryRoot root(LoadWord(&raw.superblock().directory_root));
+  const DirectoryView directory{
+      reinterpret_cast<const uint64_t*>(raw.region() + root.region_offset()), root.depth(),
+      root.epoch()};
+  const Block block{SlotWord(block_word), 1};
+  ComposeHead(raw.region() + g.RecordAddress(block.word), block, true, 0, key, {});
+  const uint64_t slot = g.SlotAddress(Place(g, directory, key.hash).bucket[0], 0);
+  const uint64_t word = block.word.WithFingerprint(FingerprintOf(key.hash)).raw();
+  return CompareSwapWord(raw.region() + slot, 0, word) == 0;
+}
 
 uint64_t Used(RawClient& client) { return client.Status()->heap_used_bytes(); }
 
@@ -83,7 +115,7 @@ TEST(ServerSessions, AKilledClientLeavesNeitherLocksNorBlocks) {
     uint32_t id = raw.hello().session_id();
     if (CompareSwapWord(mine, free, BucketHeader(free).HeldBy(id, 1).raw()) != free) return false;
     // One of the blocks gets linked; the connection stays open: leaked on purpose.
-    CompareSwapWord(mine + 8, 0, SlotWord(blocks->words[7]).WithFingerprint(9).raw());
+    if (!LinkRecord(raw, blocks->words[7], "key")) return false;
     StoreWord(raw.region() + raw.superblock().session_offset +
                   raw.hello().session_word() * kSessionWordBytes,
               raw.tick());
@@ -100,6 +132,37 @@ TEST(ServerSessions, AKilledClientLeavesNeitherLocksNorBlocks) {
   })) << "all blocks but the linked one are free again";
   EXPECT_EQ(watcher.Status(true)->items(), 1u);
   EXPECT_EQ(watcher.Status()->sessions_size(), 1);
+}
+
+TEST(ServerSessions, AClientThatStopsWithALockIsKilledWhenOthersWaitForIt) {
+  auto server = Start({"--lock-patience", "300ms"});
+  ASSERT_NE(server, nullptr);
+  RawClient waiter(server->socket());
+  ASSERT_TRUE(waiter.Hello());
+  const uint64_t address = waiter.superblock().index_offset + 5 * kBucketBytes;
+  const uint64_t free = LoadWord(waiter.region() + address);
+
+  ClientProcess client([&] {
+    RawClient raw(server->socket());
+    if (!raw.Hello()) return false;
+    const uint32_t id = raw.hello().session_id();
+    (void)fcntl(raw.socket_fd(), F_DUPFD, 100);
+    return CompareSwapWord(raw.region() + address, free, BucketHeader(free).HeldBy(id, 1).raw()) ==
+           free;
+  });
+  ASSERT_TRUE(client.ok());
+  client.Stop();
+  const auto examine = [&] {
+    const ExamineLock request{address, LoadWord(waiter.region() + address)};
+    EXPECT_TRUE(waiter.Send(LaneKind::kExamineLock,
+                            {reinterpret_cast<const char*>(&request), sizeof request}));
+    EXPECT_TRUE(waiter.Receive());
+    return LoadWord(waiter.region() + address) == free;
+  };
+  EXPECT_FALSE(examine()) << "it has some time";
+  EXPECT_TRUE(Eventually(examine)) << server->Log();
+  EXPECT_TRUE(client.WasKilled());
+  EXPECT_EQ(waiter.Status()->sessions_killed(), 1u);
 }
 
 TEST(ServerSessions, AHangUpAloneFreesNothing) {

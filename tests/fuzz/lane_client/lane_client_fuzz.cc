@@ -63,7 +63,7 @@ void Ask(Lane& lane, uint8_t what) {
       (void)lane.Ping(deadline);
       break;
     case 4:
-      (void)lane.Status(true, deadline);
+      (void)lane.Status({.count_index = true}, deadline);
       break;
     default:
       (void)lane.Goodbye(deadline);

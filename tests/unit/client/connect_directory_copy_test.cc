@@ -88,17 +88,17 @@ TEST_F(DirectoryCopyTest, ARootOutsideItsAreaIsRefused) {
   ExpectCorrupt("depth");
 }
 
-TEST_F(DirectoryCopyTest, AnEntryOutsideTheIndexIsRefusedAndTheCopyStays) {
+TEST_F(DirectoryCopyTest, AnEntryOutsideTheRegionIsRefusedAndTheCopyStays) {
   Publish(0, 1, {SubtableAt(0, 0)});
   ASSERT_TRUE(copy_.Refresh(Reader(), superblock_).ok());
   Publish(1, 2, {SubtableAt(0, 1), 0});
   ExpectCorrupt("entry 1: subtable");
-  Publish(1, 2, {SubtableAt(0, 1), SubtableAt(4, 1)});
+  Publish(1, 2, {SubtableAt(0, 1), SubtableAt(13, 1)});
   ExpectCorrupt("entry 1: subtable");
-  // One bucket too far: the last bucket of the subtable would lie in the heap.
+  // One bucket too far: the last bucket of the subtable would lie behind the heap.
   Publish(1, 2,
           {SubtableAt(0, 1),
-           DirectoryEntry::Make(superblock_.index_offset + 3 * kTestPage + 128, 1).raw()});
+           DirectoryEntry::Make(superblock_.index_offset + 12 * kTestPage + 128, 1).raw()});
   ExpectCorrupt("entry 1: subtable");
   Publish(1, 2, {SubtableAt(0, 2), SubtableAt(1, 1)});
   ExpectCorrupt("entry 0: depth: expected at most 1, found 2");
@@ -106,6 +106,12 @@ TEST_F(DirectoryCopyTest, AnEntryOutsideTheIndexIsRefusedAndTheCopyStays) {
   ExpectCorrupt("entry 1: reserved");
   EXPECT_EQ(copy_.view().epoch, 1u);
   EXPECT_THAT(Entries(), ElementsAre(SubtableAt(0, 0)));
+}
+
+TEST_F(DirectoryCopyTest, AnIndexMayGrowIntoTheHeap) {
+  Publish(1, 1, {SubtableAt(4, 1), SubtableAt(12, 1)});
+  ASSERT_TRUE(copy_.Refresh(Reader(), superblock_).ok());
+  EXPECT_THAT(Entries(), ElementsAre(SubtableAt(4, 1), SubtableAt(12, 1)));
 }
 
 // A publisher goes from one directory to the next, at the same place, so that only the second look

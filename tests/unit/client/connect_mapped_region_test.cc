@@ -78,7 +78,8 @@ TEST_F(MappedRegionTest, WhatIsNotARegionIsRefusedWithWhatWasFound) {
   newer.layout_version = kLayoutVersion + 1;
   SealSuperblock(newer);
   expect_refused(MapStatus(newer, good.region_bytes),
-                 "layout version of the region: expected 1, found 2");
+                 "layout version of the region: expected " + std::to_string(kLayoutVersion) +
+                     ", found " + std::to_string(kLayoutVersion + 1));
   Superblock corrupt = good;
   corrupt.heap_bytes += 4096;
   expect_refused(MapStatus(corrupt, good.region_bytes), "checksum");

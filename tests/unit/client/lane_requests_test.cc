@@ -123,7 +123,7 @@ TEST(LaneControlTest, AnotherReplyThanAskedForBreaksTheLane) {
     peer.WaitForClose();
   });
   Lane lane(server.TakeClient());
-  EXPECT_EQ(lane.Status(false, Late()).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(lane.Status({}, Late()).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_FALSE(lane.broken().ok());
   EXPECT_TRUE(lane.HungUp());
 }
@@ -333,6 +333,89 @@ TEST(LaneExpireTest, AskedAndAnswered) {
   Lane lane(server.TakeClient());
   EXPECT_TRUE(lane.Expire(4096, Word(8), Late()).ok());
   EXPECT_EQ(lane.Expire(4096, Word(8), Late()).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LaneExamineTest, AskedAndAnswered) {
+  ScriptedServer server([&](LanePeer& peer) {
+    const auto message = peer.Read();
+    ExamineLock request;
+    EXPECT_EQ(message->kind, LaneKind::kExamineLock);
+    EXPECT_EQ(message->body.size(), sizeof request);
+    std::memcpy(&request, message->body.data(), sizeof request);
+    EXPECT_EQ(request.address, 4096u);
+    EXPECT_EQ(request.word, 4711u);
+    peer.Send(LaneKind::kLockExamined, "");
+    peer.Read();
+    peer.Send(LaneKind::kLockExamined, "?");
+    peer.WaitForClose();
+  });
+  Lane lane(server.TakeClient());
+  EXPECT_TRUE(lane.ExamineLock(4096, 4711, Late()).ok());
+  EXPECT_EQ(lane.ExamineLock(4096, 4711, Late()).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(lane.broken().ok());
+}
+
+std::string Text(const GrowReply& reply) {
+  return {reinterpret_cast<const char*>(&reply), sizeof reply};
+}
+
+TEST(LaneGrowTest, AskedAndAnswered) {
+  ScriptedServer server([&](LanePeer& peer) {
+    for (GrowOutcome outcome : {GrowOutcome::kGrows, GrowOutcome::kFull}) {
+      const auto message = peer.Read();
+      GrowRequest request;
+      EXPECT_EQ(message->kind, LaneKind::kGrowRequest);
+      EXPECT_EQ(message->body.size(), sizeof request);
+      std::memcpy(&request, message->body.data(), sizeof request);
+      EXPECT_EQ(request.position, 12'345u);
+      EXPECT_EQ(request.depth, 3u);
+      peer.Send(LaneKind::kGrowReply, Text({static_cast<uint32_t>(outcome), 0}));
+    }
+    peer.WaitForClose();
+  });
+  Lane lane(server.TakeClient());
+  EXPECT_EQ(lane.Grow(12'345, 3, Late()).value(), GrowOutcome::kGrows);
+  EXPECT_EQ(lane.Grow(12'345, 3, Late()).value(), GrowOutcome::kFull);
+}
+
+TEST(LaneGrowTest, WhatCannotBeIsRefused) {
+  for (const std::string& body : {Text({2, 0}), Text({~0u, 0}), Text({0, 1}), std::string(),
+                                  std::string(7, '\0'), std::string(9, '\0')}) {
+    ScriptedServer server([&](LanePeer& peer) {
+      peer.Read();
+      peer.Send(LaneKind::kGrowReply, body);
+      peer.WaitForClose();
+    });
+    Lane lane(server.TakeClient());
+    EXPECT_EQ(lane.Grow(0, 0, Late()).status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_FALSE(lane.broken().ok());
+  }
+}
+
+TEST(LaneGrowTest, NoAnswerIsADeadline) {
+  ScriptedServer server([&](LanePeer& peer) {
+    peer.Read();
+    peer.WaitForClose();
+  });
+  Lane lane(server.TakeClient());
+  EXPECT_EQ(lane.Grow(0, 0, Soon()).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(LaneStatusTest, SaysWhatItIsToWaitFor) {
+  ScriptedServer server([&](LanePeer& peer) {
+    for (bool wanted : {false, true}) {
+      const control::ControlRequest request = peer.ReadControl();
+      EXPECT_EQ(request.status().count_index(), wanted);
+      EXPECT_EQ(request.status().sweep(), wanted);
+      ControlReply reply;
+      reply.mutable_status()->set_swept_blocks(7);
+      peer.SendControl(reply);
+    }
+    peer.WaitForClose();
+  });
+  Lane lane(server.TakeClient());
+  EXPECT_EQ(lane.Status({}, Late())->swept_blocks(), 7u);
+  EXPECT_TRUE(lane.Status({.count_index = true, .sweep = true}, Late()).ok());
 }
 
 TEST(LaneHungUpTest, NoticesADeadServer) {

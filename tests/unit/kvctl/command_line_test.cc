@@ -124,6 +124,12 @@ TEST(CommandLine, Scan) {
   EXPECT_THAT(ErrorOf({"scan", "--limit", "0"}), HasSubstr("whole number from 1"));
 }
 
+TEST(CommandLine, Sweep) {
+  EXPECT_EQ(Parse<SweepArguments>({"sweep"}).patience, Milliseconds(300'000));
+  EXPECT_EQ(Parse<SweepArguments>({"sweep", "--wait", "90s"}).patience, Milliseconds(90'000));
+  EXPECT_THAT(ErrorOf({"sweep", "--wait", "soon"}), HasSubstr("--wait"));
+}
+
 TEST(CommandLine, ImportAndExport) {
   const ImportArguments import =
       Parse<ImportArguments>({"import", "f", "--format", "debian-index", "--verify", "--progress",
@@ -169,9 +175,9 @@ TEST(CommandLine, MistakesAreUsageErrorsInTheChosenFormat) {
 
 TEST(CommandLine, HelpNamesCommandsAndExitCodes) {
   const std::string help = Parse<TextArguments>({"--help"}).text;
-  for (const char* word :
-       {"ping", "get", "put", "del", "cas", "incr", "touch", "scan", "import", "export", "status",
-        "stats", "layout", "completion", "--server", "DUNLIN_SERVER", "Exit codes:", "  10  "}) {
+  for (const char* word : {"ping", "get", "put", "del", "cas", "incr", "touch", "scan", "import",
+                           "export", "status", "stats", "sweep", "layout", "completion", "--server",
+                           "DUNLIN_SERVER", "Exit codes:", "  10  "}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
   EXPECT_THAT(Parse<TextArguments>({"import", "--help"}).text, HasSubstr("--verify"));

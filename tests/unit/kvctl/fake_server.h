@@ -29,6 +29,7 @@ class FakeServer {
   std::map<std::string, std::string> lies;  // values that reads return instead
   std::optional<Outcome> fault;             // of every call
   std::vector<size_t> batches;              // sizes of the MultiPuts so far
+  std::vector<Milliseconds> sweeps;         // their patience
   uint64_t next_version = 1'764'000'000'000'000'001;
   uint64_t max_value = 1 << 20;
   absl::Status status;  // of Ping, Status and Scan
@@ -205,6 +206,10 @@ class FakeClient final : public Client {
     ServerStatus status = server_.server_status;
     status.counted = count_index;
     return status;
+  }
+  absl::StatusOr<ServerStatus> Sweep(Milliseconds patience) override {
+    server_.sweeps.push_back(patience);
+    return Status(true);
   }
   RegionLayout Layout() const override { return server_.layout; }
   const std::string& target() const override { return server_.target; }

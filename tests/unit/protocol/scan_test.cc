@@ -128,6 +128,16 @@ TEST_F(ScanTest, LargeRecordsAreReadInSeveralChains) {
   EXPECT_LE(store_.chains.size(), 3u);
 }
 
+// Its header may be one subtable's, its slots those of the next that got the memory.
+TEST_F(ScanTest, ABucketReadTooSlowlyIsNotEmpty) {
+  store_.before_chain = [&](size_t n) {
+    if (n == 0) store_.clock += 50;
+  };
+  ScanCursor next(0);
+  EXPECT_TRUE(ReadBucket(ScanCursor(0), &next).empty());
+  EXPECT_THAT(store_.chains, ElementsAre("READ b0", "READ b0"));
+}
+
 TEST_F(ScanTest, WhatWasReadTooLateIsReadAgain) {
   Key key = NewKey("key", HashOf(1, 0, 1));
   store_.Place(key, "value");

@@ -6,11 +6,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/bytes.h"
+#include "common/layout/checksum.h"
 #include "common/layout/directory.h"
+#include "common/layout/geometry.h"
 #include "common/layout/record.h"
+#include "common/protocol/record_view.h"
 #include "server/core.h"
 #include "server/region_plan.h"
 #include "server/region_view.h"
@@ -22,9 +28,9 @@ class CoreFixture : public testing::Test {
  protected:
   static constexpr uint64_t kGrace = 100;
 
-  CoreFixture() {
+  explicit CoreFixture(uint64_t memory = uint64_t{4} << 20) {
     ServerOptions options;
-    options.memory = uint64_t{4} << 20;
+    options.memory = memory;
     options.records = 1000;
     options.max_sessions = 8;
     options.grace = static_cast<int64_t>(kGrace) * 1'000'000;
@@ -35,6 +41,7 @@ class CoreFixture : public testing::Test {
     base_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, plan_.region_bytes)));
     std::memset(base_.get(), 0, plan_.region_bytes);
     FormatRegion(base_.get(), plan_);
+    geometry_ = Geometry::Of(plan_);
     core_.emplace(base_.get(), plan_,
                   ServerCore::Config{.release = "1.2.3",
                                      .pid = 77,
@@ -68,6 +75,23 @@ class CoreFixture : public testing::Test {
     Settle();
   }
 
+  // The patrol does all that is due at this tick.
+  void RunPatrol() {
+    for (int turn = 0; turn < 1'000'000 && core_->StepPatrol(); ++turn) {
+    }
+  }
+  // A whole sweep that begins now; what it frees is in grace afterwards. Returns how many blocks.
+  uint64_t Sweep() {
+    const uint64_t before = core_->patrol().figures().swept_blocks;
+    const uint64_t ticket = core_->patrol().RequestSweep();
+    for (int turn = 0; turn < 100 && !core_->patrol().Swept(ticket); ++turn) {
+      RunPatrol();
+      if (!core_->patrol().Swept(ticket)) Pass(kGrace / 4);
+    }
+    EXPECT_TRUE(core_->patrol().Swept(ticket));
+    return core_->patrol().figures().swept_blocks - before;
+  }
+
   // Address of a slot.
   uint64_t Slot(uint64_t bucket, uint32_t slot) const {
     return plan_.index_offset + bucket * kBucketBytes + kWordBytes * (1 + slot);
@@ -82,12 +106,91 @@ class CoreFixture : public testing::Test {
     if (expires) StoreWord(record + kRecordPrefixBytes, expiry);
   }
 
+  uint64_t HashOf(std::string_view key) const { return HashKey(AsBytes(key), plan_.hash_seed); }
+  Key MakeKey(std::string_view key) const {
+    return {AsBytes(key).data(), static_cast<uint32_t>(key.size()), HashOf(key)};
+  }
+  // Writes a whole record into a block; its word, with the key's fingerprint.
+  SlotWord Write(uint64_t block, std::string_view key, std::string_view value = "a value",
+                 uint64_t expiry = 0) {
+    const SlotWord word = SlotWord(block).WithFingerprint(FingerprintOf(HashOf(key)));
+    std::byte* record = base_.get() + geometry_.RecordAddress(word);
+    const Bytes bytes = AsBytes(value);
+    const uint32_t head = ComposeHead(record, {word, 1}, true, expiry, MakeKey(key), bytes);
+    std::memcpy(record + head, bytes.data(), bytes.size());
+    return word;
+  }
+  Placement PlaceOf(std::string_view key) const {
+    return Place(geometry_, core_->index().directory(), HashOf(key));
+  }
+  // Links a record at the key's place, in the emptier of its buckets. Its slot's address; 0 if
+  // there is no room.
+  uint64_t LinkKey(std::string_view key, SlotWord word) {
+    uint64_t best = 0;
+    int most = 0;
+    for (uint64_t bucket : PlaceOf(key).bucket) {
+      int empty = 0;
+      for (uint32_t s = 0; s < kSlotsPerBucket; ++s) {
+        const uint64_t address = geometry_.SlotAddress(bucket, s);
+        if (LoadWord(At(address)) != 0 || ++empty <= most) continue;
+        best = address;
+        most = empty;
+      }
+    }
+    if (best != 0) Link(best, word.raw());
+    return best;
+  }
+  // Both. Its slot's address.
+  uint64_t WriteAndLink(uint64_t block, std::string_view key, std::string_view value = "a value",
+                        uint64_t expiry = 0) {
+    return LinkKey(key, Write(block, key, value, expiry));
+  }
+  // What a reader of the key finds.
+  struct Found {
+    uint64_t slot = 0;
+    SlotWord word;
+    std::string value;
+  };
+  std::optional<Found> Find(std::string_view key) const {
+    const Key wanted = MakeKey(key);
+    for (uint64_t bucket : PlaceOf(key).bucket) {
+      for (uint32_t s = 0; s < kSlotsPerBucket; ++s) {
+        const uint64_t slot = geometry_.SlotAddress(bucket, s);
+        const SlotWord word(LoadWord(At(slot)));
+        if (!word.live() || word.fingerprint() != FingerprintOf(wanted.hash) ||
+            word.heap_offset() >= plan_.heap_bytes) {
+          continue;
+        }
+        RecordView view;
+        const std::byte* record = base_.get() + geometry_.RecordAddress(word);
+        if (MatchRecord(record, word, wanted, &view) != RecordMatch::kSameKey) continue;
+        const std::byte* value = record + view.header.value_offset();
+        if (!ChecksumFits(view, wanted, value)) continue;
+        return Found{slot, word, std::string(AsText({value, view.header.value_bytes()}))};
+      }
+    }
+    return std::nullopt;
+  }
+  std::optional<std::string> Read(std::string_view key) const {
+    const std::optional<Found> found = Find(key);
+    return found ? std::optional(found->value) : std::nullopt;
+  }
+  // The lock of a bucket, held by that session. Its address.
+  uint64_t HoldLock(uint64_t bucket, uint32_t session, uint32_t operation = 1) {
+    const uint64_t address = plan_.index_offset + bucket * kBucketBytes;
+    const BucketHeader free(LoadWord(At(address)) & BucketHeader::kIdentityMask);
+    StoreWord(At(address), free.HeldBy(session, operation).raw());
+    return address;
+  }
+  BucketHeader HeaderAt(uint64_t address) const { return BucketHeader(LoadWord(At(address))); }
+
   const BlockPool& pool() const { return core_->allocator().pool(); }
 
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };
   Superblock plan_{};
+  Geometry geometry_;
   std::unique_ptr<std::byte, Free> base_;
   std::optional<ServerCore> core_;
   std::optional<CpuAtomics> atomics_;

@@ -131,7 +131,8 @@ TEST_F(CoreTest, AnOrderlyEndLeavesNothing) {
 TEST_F(CoreTest, AGoodbyeThatForgotItsBlocksIsRecoveredFrom) {
   uint32_t session = Open();
   auto blocks = Take(session, 100, 2);
-  Link(Slot(5, 3), SlotWord(blocks.words[0]).WithFingerprint(17).raw());
+  ASSERT_NE(WriteAndLink(blocks.words[0], "linked"), 0u);
+  Write(blocks.words[1], "written only");
   core_->EndSession(session);
   Settle();
   Pass(kGrace);
@@ -145,27 +146,25 @@ TEST_F(CoreTest, ALostSessionKeepsItsBlocksLocksAndHoldBackUntilItsProcessIsGone
   auto blocks = Take(session, 100, 3);
   void* word = At(plan_.session_offset);
   StoreWord(word, core_->tick());
-  std::byte* bucket = base_.get() + plan_.index_offset + 3 * kBucketBytes;
-  BucketHeader free(LoadWord(bucket));
-  StoreWord(bucket, free.HeldBy(session, 5).raw());
-  Link(Slot(3, 14), blocks.words[0]);
+  const uint64_t lock = HoldLock(3, session);
+  ASSERT_NE(WriteAndLink(blocks.words[0], "linked"), 0u);
   core_->ReturnBlock(SlotWord(blocks.words[1]));
 
   core_->LoseSession(session);
   EXPECT_EQ(core_->OpenSessions(), 0u);
   Pass(10 * kGrace);
-  EXPECT_TRUE(BucketHeader(LoadWord(bucket)).held()) << "it may still be at work in the bucket";
+  Sweep();
+  EXPECT_TRUE(core_->ExamineLock(lock, HeaderAt(lock)));
+  EXPECT_TRUE(HeaderAt(lock).held()) << "it may still be at work in the bucket";
   EXPECT_EQ(pool().grace_bytes(), BlockBytes(ClassFor(100))) << "its call still holds it back";
   EXPECT_EQ(pool().allocated_bytes(), 2 * BlockBytes(ClassFor(100)));
 
   core_->FenceSession(session);
   Settle();
-  EXPECT_EQ(BucketHeader(LoadWord(bucket)), free);
   EXPECT_EQ(LoadWord(word), 0u);
   auto recovered = core_->TakeRecovered();
   ASSERT_TRUE(recovered);
   EXPECT_EQ(recovered->sessions, 1u);
-  EXPECT_EQ(recovered->locks, 1u);
   EXPECT_EQ(recovered->blocks, 1u);
   EXPECT_FALSE(core_->TakeRecovered());
   EXPECT_TRUE(pool().Find(SlotWord(blocks.words[0]))) << "linked, so it stays";
@@ -173,6 +172,9 @@ TEST_F(CoreTest, ALostSessionKeepsItsBlocksLocksAndHoldBackUntilItsProcessIsGone
   Pass(kGrace);
   EXPECT_EQ(pool().grace_bytes(), 0u);
   EXPECT_TRUE(core_->sessions().all().empty());
+  EXPECT_TRUE(HeaderAt(lock).held()) << "nobody has asked for it";
+  RunPatrol();
+  EXPECT_EQ(HeaderAt(lock), BucketHeader::Free(0, 0)) << "the walk that the end woke";
 }
 
 TEST_F(CoreTest, RecoveryLeavesOthersAlone) {
@@ -180,12 +182,12 @@ TEST_F(CoreTest, RecoveryLeavesOthersAlone) {
   uint32_t alive = Open();
   auto theirs = Take(alive, 100, 5);
   Take(dead, 100, 5);
-  std::byte* bucket = base_.get() + plan_.index_offset;
-  StoreWord(bucket, BucketHeader(LoadWord(bucket)).HeldBy(alive, 1).raw());
+  const uint64_t lock = HoldLock(0, alive);
   core_->LoseSession(dead);
   core_->FenceSession(dead);
   Settle();
-  EXPECT_EQ(BucketHeader(LoadWord(bucket)).owner(), alive);
+  Sweep();
+  EXPECT_EQ(HeaderAt(lock).owner(), alive);
   for (uint64_t word : theirs.words) EXPECT_TRUE(pool().Find(SlotWord(word)));
   EXPECT_EQ(pool().allocated_bytes(), 5 * BlockBytes(ClassFor(100)));
 }
@@ -222,6 +224,7 @@ TEST_F(CoreTest, RecoverySparesABlockInLivingHandsWhoseGenerationCameRound) {
     core_->ReturnBlock(SlotWord(word));
     ASSERT_TRUE(core_->Resolve(alive, again.reply.batch));
     Pass(kGrace);
+    RunPatrol();
   }
   ASSERT_EQ(word, blocks.words[0]) << "the very same word again";
   core_->LoseSession(dead);
@@ -278,6 +281,7 @@ TEST_F(CoreTest, ExpireBelievesNothing) {
   EXPECT_FALSE(core_->Expire(8, word)) << "the superblock";
   EXPECT_FALSE(core_->Expire(~uint64_t{7}, word));
   EXPECT_FALSE(core_->Expire(plan_.index_offset + plan_.index_bytes + 8, word));
+  EXPECT_FALSE(core_->Expire(Slot(0, 0) + 4, word)) << "no word";
   EXPECT_FALSE(core_->Expire(Slot(0, 0), SlotWord::Empty()));
   EXPECT_FALSE(core_->Expire(Slot(0, 0), SlotWord::Moved()));
   // A slot with a word of no block, as only a broken client writes it.
@@ -287,13 +291,153 @@ TEST_F(CoreTest, ExpireBelievesNothing) {
   EXPECT_EQ(LoadWord(At(Slot(0, 0))), nowhere.raw());
 }
 
+// Locks.
+
+TEST_F(CoreTest, ALockOfTheDeadIsReleasedForWhoWaits) {
+  const uint32_t dead = Open();
+  const uint64_t lock = HoldLock(3, dead);
+  const BucketHeader held = HeaderAt(lock);
+  EXPECT_TRUE(core_->ExamineLock(lock, held));
+  EXPECT_EQ(HeaderAt(lock), held) << "it lives";
+  core_->LoseSession(dead);
+  EXPECT_TRUE(core_->ExamineLock(lock, held));
+  EXPECT_EQ(HeaderAt(lock), held) << "its process may go on";
+  core_->FenceSession(dead);
+  EXPECT_TRUE(core_->ExamineLock(lock, held.HeldBy(dead, 999)));
+  EXPECT_EQ(HeaderAt(lock), held) << "that is not what is there";
+  EXPECT_TRUE(core_->ExamineLock(lock, held));
+  EXPECT_EQ(HeaderAt(lock), BucketHeader::Free(0, 0));
+  EXPECT_TRUE(core_->ExamineLock(lock, held)) << "again: nothing to do";
+  EXPECT_EQ(HeaderAt(lock), BucketHeader::Free(0, 0));
+  // Whoever never was.
+  HoldLock(4, 4'000'000);
+  const uint64_t other = plan_.index_offset + 4 * kBucketBytes;
+  EXPECT_TRUE(core_->ExamineLock(other, HeaderAt(other)));
+  EXPECT_FALSE(HeaderAt(other).held());
+  control::StatusReply status;
+  core_->FillStatus(status);
+  EXPECT_EQ(status.locks_released(), 2u);
+  EXPECT_GE(status.locks_examined(), 5u);
+}
+
+TEST_F(CoreTest, ExamineLockBelievesNothing) {
+  const uint64_t slot = Slot(0, 0);
+  const uint64_t before = BucketHeader::Free(0, 0).HeldBy(4'000'000, 1).raw();
+  Link(slot, before);
+  for (uint64_t address :
+       {slot, uint64_t{0}, uint64_t{128}, plan_.session_offset, plan_.directory_offset,
+        plan_.index_offset + 1, plan_.index_offset + 64, plan_.index_offset + plan_.index_bytes,
+        plan_.heap_offset, plan_.region_bytes, ~uint64_t{127}, ~uint64_t{0}}) {
+    EXPECT_FALSE(core_->ExamineLock(address, BucketHeader(before))) << address;
+  }
+  EXPECT_EQ(LoadWord(At(slot)), before);
+  // The server's own locks are a split's.
+  const uint64_t own = HoldLock(9, BucketHeader::kMaxOwner);
+  EXPECT_TRUE(core_->ExamineLock(own, HeaderAt(own)));
+  EXPECT_TRUE(HeaderAt(own).held());
+  EXPECT_TRUE(core_->TakeOverdue().empty());
+}
+
+TEST_F(CoreTest, ALivingSessionThatKeepsALockIsOverdueOnce) {
+  const uint32_t session = Open();
+  Open();
+  const uint64_t lock = HoldLock(3, session);
+  const uint64_t other = HoldLock(4, session);
+  const uint64_t patience = core_->config().lock_patience;
+  for (uint64_t waited = 0; waited < patience; waited += 20) {
+    ASSERT_TRUE(core_->ExamineLock(lock, HeaderAt(lock)));
+    ASSERT_TRUE(core_->TakeOverdue().empty()) << waited;
+    Pass(20);
+  }
+  ASSERT_TRUE(core_->ExamineLock(lock, HeaderAt(lock)));
+  const std::vector<OverdueSession> overdue = core_->TakeOverdue();
+  ASSERT_EQ(overdue.size(), 1u);
+  EXPECT_EQ(overdue[0].id, session);
+  EXPECT_EQ(overdue[0].pid, 123u);
+  EXPECT_NE(overdue[0].why.find("lock"), std::string::npos) << overdue[0].why;
+  EXPECT_TRUE(HeaderAt(lock).held()) << "until it is fenced";
+  for (int i = 0; i < 100; ++i) {
+    Pass(20);
+    ASSERT_TRUE(core_->ExamineLock(lock, HeaderAt(lock)));
+    ASSERT_TRUE(core_->ExamineLock(other, HeaderAt(other)));
+  }
+  EXPECT_TRUE(core_->TakeOverdue().empty()) << "it is being ended already";
+  control::StatusReply status;
+  core_->FillStatus(status);
+  EXPECT_EQ(status.sessions_killed(), 1u);
+}
+
+TEST_F(CoreTest, ALockThatIsTakenAgainAndAgainIsNotOverdue) {
+  const uint32_t session = Open();
+  for (uint32_t operation = 0; operation < 200; ++operation) {
+    const uint64_t lock = HoldLock(3, session, operation);
+    ASSERT_TRUE(core_->ExamineLock(lock, HeaderAt(lock)));
+    Pass(20);
+  }
+  EXPECT_TRUE(core_->TakeOverdue().empty());
+}
+
+TEST_F(CoreTest, ARemoteSessionThatIsOverdueHasNoProcessToKill) {
+  auto session = core_->OpenSession({"remote", 123, false, "tcp 192.0.2.1:99"});
+  ASSERT_TRUE(session.ok());
+  const uint64_t lock = HoldLock(3, (*session)->id);
+  std::vector<OverdueSession> overdue;
+  for (int i = 0; i < 60 && overdue.empty(); ++i) {
+    ASSERT_TRUE(core_->ExamineLock(lock, HeaderAt(lock)));
+    overdue = core_->TakeOverdue();
+    Pass(20);
+  }
+  ASSERT_EQ(overdue.size(), 1u);
+  EXPECT_EQ(overdue[0].pid, 0u);
+}
+
+// Hold-back.
+
+TEST_F(CoreTest, HoldingBackReuseIsOverdueOnlyWhileMemoryIsShort) {
+  const uint32_t holder = Open();
+  const uint32_t writer = Open();
+  const uint64_t patience = core_->config().hold_patience;
+  StoreWord(At(plan_.session_offset), core_->tick());  // the holder's word
+  core_->ReturnBlock(SlotWord(Take(writer, 100, 1).words.at(0)));
+  for (uint64_t waited = 0; waited <= 2 * patience; waited += 50) Pass(50);
+  EXPECT_TRUE(core_->TakeOverdue().empty()) << "nobody needs the memory";
+  EXPECT_GT(pool().grace_bytes(), 0u);
+
+  while (Take(writer, 32768, 100).reply.count != 0) {
+  }
+  Pass(50);
+  const std::vector<OverdueSession> overdue = core_->TakeOverdue();
+  ASSERT_EQ(overdue.size(), 1u);
+  EXPECT_EQ(overdue[0].id, holder);
+  EXPECT_NE(overdue[0].why.find("reuse"), std::string::npos) << overdue[0].why;
+  Pass(50);
+  EXPECT_TRUE(core_->TakeOverdue().empty()) << "once";
+  core_->LoseSession(holder);
+  core_->FenceSession(holder);
+  Pass(50);
+  EXPECT_EQ(pool().grace_bytes(), 0u);
+}
+
+TEST_F(CoreTest, AShortCallIsNotOverdueHoweverShortMemoryIs) {
+  Open();
+  const uint32_t writer = Open();
+  core_->ReturnBlock(SlotWord(Take(writer, 100, 1).words.at(0)));
+  while (Take(writer, 32768, 100).reply.count != 0) {
+  }
+  for (int i = 0; i < 500; ++i) {
+    StoreWord(At(plan_.session_offset), core_->tick());
+    Pass(50);
+    Take(writer, 32768, 1);
+  }
+  EXPECT_TRUE(core_->TakeOverdue().empty());
+}
+
 TEST_F(CoreTest, CountsTheIndexInPieces) {
   uint32_t session = Open();
   auto blocks = Take(session, 100, 3);
   for (uint32_t i = 0; i < 3; ++i) Link(Slot(i * 7, i), blocks.words[i]);
   Link(Slot(9, 9), SlotWord::Moved().raw());
-  std::byte* bucket = base_.get() + plan_.index_offset;
-  StoreWord(bucket, BucketHeader(LoadWord(bucket)).HeldBy(session, 1).raw());
+  HoldLock(0, session);
   uint64_t ticket = core_->RequestCount();
   EXPECT_FALSE(core_->CountDone(ticket));
   Settle();
@@ -314,7 +458,8 @@ TEST_F(CoreTest, StatusAddsUp) {
   StoreWord(At(plan_.session_offset), core_->tick() - 30);
   control::StatusReply status;
   core_->FillStatus(status);
-  EXPECT_EQ(status.heap_used_bytes() + status.heap_grace_bytes() + status.heap_free_bytes(),
+  EXPECT_EQ(status.heap_used_bytes() + status.heap_grace_bytes() + status.heap_free_bytes() +
+                status.heap_index_bytes(),
             status.heap_bytes());
   EXPECT_EQ(status.heap_bytes(), plan_.heap_bytes);
   ASSERT_EQ(status.classes_size(), 2);

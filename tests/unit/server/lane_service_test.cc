@@ -143,6 +143,79 @@ TEST_F(LaneServiceTest, ACountedStatusComesLater) {
   EXPECT_EQ(SendControl(request).verdict, LaneVerdict::kLater) << "each asks for a fresh one";
 }
 
+TEST_F(LaneServiceTest, ASweptStatusComesAfterTheSweep) {
+  Hello();
+  const std::vector<uint64_t> words = TakeSome(3);
+  ASSERT_TRUE(core_->Resolve(peer_.session, 1));
+  control::ControlRequest request;
+  request.mutable_status()->set_sweep(true);
+  EXPECT_EQ(SendControl(request).verdict, LaneVerdict::kLater);
+  for (int turn = 0; turn < 20; ++turn) {
+    RunPatrol();
+    Pass(kGrace / 4);
+    if (SendControl(request).verdict == LaneVerdict::kNext) break;
+  }
+  EXPECT_EQ(ControlReply().status().swept_blocks(), 3u);
+  EXPECT_FALSE(pool().Find(SlotWord(words[0])));
+  EXPECT_EQ(SendControl(request).verdict, LaneVerdict::kLater) << "each asks for a fresh one";
+}
+
+TEST_F(LaneServiceTest, SweptAndCounted) {
+  control::ControlRequest request;
+  request.mutable_status()->set_sweep(true);
+  request.mutable_status()->set_count_index(true);
+  LaneVerdict verdict = LaneVerdict::kLater;
+  for (int turn = 0; turn < 40 && verdict == LaneVerdict::kLater; ++turn) {
+    verdict = SendControl(request).verdict;
+    RunPatrol();
+    Pass(kGrace / 4);
+  }
+  ASSERT_EQ(verdict, LaneVerdict::kNext);
+  EXPECT_TRUE(ControlReply().status().counted());
+  EXPECT_EQ(core_->patrol().figures().sweeps, 1u);
+}
+
+TEST_F(LaneServiceTest, ALockIsExamined) {
+  Hello();
+  const uint64_t lock = HoldLock(3, 4'000'000);
+  EXPECT_EQ(SendFixed(LaneKind::kExamineLock, ExamineLock{lock, HeaderAt(lock).raw()}).verdict,
+            LaneVerdict::kNext);
+  EXPECT_EQ(Reply(LaneKind::kLockExamined), "");
+  EXPECT_FALSE(HeaderAt(lock).held());
+  ExpectClosed(SendFixed(LaneKind::kExamineLock, ExamineLock{plan_.heap_offset, 0}));
+  ExpectClosed(SendFixed(LaneKind::kExamineLock, ExamineLock{lock + 8, 0}));
+  ExpectClosed(SendFixed(LaneKind::kExamineLock, ExamineLock{~uint64_t{0}, ~uint64_t{0}}));
+}
+
+TEST_F(LaneServiceTest, AGrowRequestIsAnswered) {
+  Hello();
+  const auto ask = [this](uint32_t position, uint32_t depth) {
+    EXPECT_EQ(SendFixed(LaneKind::kGrowRequest, GrowRequest{position, depth}).verdict,
+              LaneVerdict::kNext);
+    const std::string body = Reply(LaneKind::kGrowReply);
+    GrowReply reply{};
+    std::memcpy(&reply, body.data(), std::min(body.size(), sizeof reply));
+    EXPECT_EQ(WhyNotValid(reply, body.size()), "");
+    return static_cast<GrowOutcome>(reply.outcome);
+  };
+  EXPECT_EQ(ask(0, 0), GrowOutcome::kFull) << "it is empty";
+  for (uint64_t slot = 0; slot < 1024 * kSlotsPerBucket / 2; ++slot) {
+    Link(Slot(slot % 1024, static_cast<uint32_t>(slot / 1024)), uint64_t{10} << 21);
+  }
+  EXPECT_EQ(ask(4711, 0), GrowOutcome::kGrows);
+  ExpectClosed(SendFixed(LaneKind::kGrowRequest, GrowRequest{1u << kMaxDirectoryDepth, 0}));
+  ExpectClosed(SendFixed(LaneKind::kGrowRequest, GrowRequest{0, kMaxDirectoryDepth + 1}));
+  ExpectClosed(SendFixed(LaneKind::kGrowRequest, GrowRequest{0, 0}, "x"));
+}
+
+TEST_F(LaneServiceTest, AReadOnlySessionMayWaitForALockButNotGrowTheIndex) {
+  Hello(true);
+  const uint64_t lock = HoldLock(3, 4'000'000);
+  EXPECT_EQ(SendFixed(LaneKind::kExamineLock, ExamineLock{lock, HeaderAt(lock).raw()}).verdict,
+            LaneVerdict::kNext);
+  ExpectClosed(SendFixed(LaneKind::kGrowRequest, GrowRequest{0, 0}));
+}
+
 TEST_F(LaneServiceTest, BlocksReturnsAndGoodbye) {
   Hello();
   std::vector<uint64_t> words = TakeSome(3);
@@ -173,6 +246,8 @@ TEST_F(LaneServiceTest, NothingButControlBeforeASession) {
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{10, 1, 0, 0}));
   ExpectClosed(SendFixed(LaneKind::kReturnBlocks, ReturnBlocks{0, 0, 0}));
   ExpectClosed(SendFixed(LaneKind::kExpireRequest, ExpireRequest{0, 0}));
+  ExpectClosed(SendFixed(LaneKind::kExamineLock, ExamineLock{plan_.index_offset, 0}));
+  ExpectClosed(SendFixed(LaneKind::kGrowRequest, GrowRequest{0, 0}));
   ExpectClosed(Send(LaneKind::kHeartbeat, ""));
   control::ControlRequest request;
   request.mutable_goodbye();
@@ -186,9 +261,12 @@ TEST_F(LaneServiceTest, HostileBodies) {
     ExpectClosed(Send(LaneKind::kBlocksRequest, body));
     ExpectClosed(Send(LaneKind::kReturnBlocks, body));
     ExpectClosed(Send(LaneKind::kExpireRequest, body));
+    ExpectClosed(Send(LaneKind::kExamineLock, body));
+    ExpectClosed(Send(LaneKind::kGrowRequest, body));
   }
   ExpectClosed(Send(LaneKind::kControlRequest, "\xFF\xFF\xFF"));
-  for (LaneKind kind : {LaneKind::kControlReply, LaneKind::kBlocksReply, LaneKind::kExpireReply}) {
+  for (LaneKind kind : {LaneKind::kControlReply, LaneKind::kBlocksReply, LaneKind::kExpireReply,
+                        LaneKind::kLockExamined, LaneKind::kGrowReply}) {
     ExpectClosed(Send(kind, ""));
   }
   ExpectClosed(SendFixed(LaneKind::kBlocksRequest, BlocksRequest{0, 1, 0, 0}));

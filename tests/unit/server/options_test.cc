@@ -62,9 +62,10 @@ TEST(ServerOptions, EveryOptionIsReadAndPrintedBack) {
 }
 
 TEST(ServerOptions, LimitsAreChecked) {
-  for (const char* argument :
-       {"--memory=1MiB", "--grace=1ms", "--max-sessions=0", "--memory=lots",
-        "--max-value-size=2GiB", "--huge-pages=maybe", "--no-such-option=1"}) {
+  for (const char* argument : {"--memory=1MiB", "--grace=1ms", "--max-sessions=0", "--memory=lots",
+                               "--max-value-size=2GiB", "--huge-pages=maybe", "--patrol-percent=0",
+                               "--patrol-percent=101", "--patrol-period=0s", "--lock-patience=1ms",
+                               "--hold-patience=1ms", "--mode=both", "--no-such-option=1"}) {
     ServerOptions options = Good();
     OptionSet set("dunlin-server", "test");
     DeclareOptions(options, set);

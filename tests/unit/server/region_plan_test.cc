@@ -43,7 +43,7 @@ TEST(RegionPlan, TheIndexHoldsTheRecordsAtFourFifths) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_GE(IndexCapacity(*plan), 10'000'000u);
   EXPECT_LT(IndexCapacity(*plan), 20'000'000u);
-  EXPECT_EQ(plan->buckets_per_subtable, 4096u);
+  EXPECT_EQ(plan->buckets_per_subtable, 1024u);
 }
 
 TEST(RegionPlan, TooLittleMemorySaysWhatItNeeds) {

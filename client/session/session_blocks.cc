@@ -1,4 +1,4 @@
-#include "client/session/block_pool.h"
+#include "client/session/session_blocks.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ uint64_t BytesOf(SizeClass size_class) {
 
 }  // namespace
 
-void BlockPool::Reset(Lane* lane, bool same_server) {
+void SessionBlocks::Reset(Lane* lane, bool same_server) {
   lane_ = lane;
   classes_ = {};
   batches_.clear();
@@ -29,21 +29,23 @@ void BlockPool::Reset(Lane* lane, bool same_server) {
   return_bytes_ = 0;
 }
 
-uint32_t BlockPool::Want(SizeClass size_class) const {
+uint32_t SessionBlocks::Want(SizeClass size_class) const {
   if (size_class == kRunClass) return 1;
   uint64_t most = std::max<uint64_t>(1, kBatchBytes / BlockBytes(size_class));
   return static_cast<uint32_t>(
       std::min<uint64_t>({classes_[size_class].want, most, kMaxBlocksPerBatch}));
 }
 
-Result BlockPool::Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline) {
+Result SessionBlocks::Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline,
+                            bool* room_soon) {
   if (!returns_.empty() && !Flush(deadline).ok()) return Result::kUnavailable;
   uint64_t run_bytes = size_class == kRunClass ? bytes : 0;
   auto reply =
       lane_->RequestBlocks(size_class, Want(size_class), run_bytes, resolved_batch_, deadline);
   ++lane_messages_;
   if (!reply.ok()) return Result::kUnavailable;
-  if (reply->outcome == BlocksOutcome::kMemoryFull) return Result::kMemoryFull;
+  *room_soon = reply->outcome == BlocksOutcome::kRoomSoon;
+  if (*room_soon || reply->outcome == BlocksOutcome::kMemoryFull) return Result::kMemoryFull;
   if (reply->outcome != BlocksOutcome::kOk) return Result::kUnavailable;
   if (reply->version_count != 0) {
     next_version_ = reply->first_version;
@@ -58,7 +60,7 @@ Result BlockPool::Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline)
   return Result::kOk;
 }
 
-BlockPool::Taken BlockPool::TakeInHand(SizeClass size_class) {
+SessionBlocks::Taken SessionBlocks::TakeInHand(SizeClass size_class) {
   Taken taken;
   Class& c = classes_[size_class];
   if (c.blocks.empty() || !TakeVersion(&taken.block.version)) {
@@ -72,22 +74,22 @@ BlockPool::Taken BlockPool::TakeInHand(SizeClass size_class) {
   return taken;
 }
 
-BlockPool::Taken BlockPool::Take(uint64_t bytes, Deadline deadline) {
+SessionBlocks::Taken SessionBlocks::Take(uint64_t bytes, Deadline deadline) {
   const SizeClass size_class = ClassFor(bytes);
   Taken taken = TakeInHand(size_class);
   if (taken.result == Result::kOk) return taken;
-  taken.result = Fetch(size_class, bytes, deadline);
+  taken.result = Fetch(size_class, bytes, deadline, &taken.room_soon);
   return taken.result == Result::kOk ? TakeInHand(size_class) : taken;
 }
 
-bool BlockPool::TakeVersion(uint64_t* version) {
+bool SessionBlocks::TakeVersion(uint64_t* version) {
   if (versions_left_ == 0) return false;
   *version = next_version_++;
   --versions_left_;
   return true;
 }
 
-void BlockPool::Spent(uint64_t batch) {
+void SessionBlocks::Spent(uint64_t batch) {
   // Blocks are taken from the latest batch first.
   if (!batches_.empty() && batches_.back().number == batch) {
     if (--batches_.back().unresolved == 0) DropResolved();
@@ -99,7 +101,7 @@ void BlockPool::Spent(uint64_t batch) {
   if (--at->unresolved == 0) DropResolved();
 }
 
-void BlockPool::DropResolved() {
+void SessionBlocks::DropResolved() {
   auto first = batches_.begin();
   for (; first != batches_.end() && first->unresolved == 0; ++first) {
     resolved_batch_ = first->number;
@@ -107,7 +109,7 @@ void BlockPool::DropResolved() {
   batches_.erase(batches_.begin(), first);
 }
 
-void BlockPool::PutBack(const Block& block, uint64_t batch) {
+void SessionBlocks::PutBack(const Block& block, uint64_t batch) {
   SizeClass size_class = block.word.size_class();
   if (size_class != kRunClass) {
     classes_[size_class].blocks.push_back({block.word.raw(), batch});
@@ -118,15 +120,15 @@ void BlockPool::PutBack(const Block& block, uint64_t batch) {
   Spent(batch);
 }
 
-void BlockPool::Unlinked(const Freed& freed) {
+void SessionBlocks::Unlinked(const Freed& freed) {
   returns_.push_back({freed.word.Thawed().raw(), freed.version});
   return_bytes_ += BytesOf(freed.word.size_class());
   if (returns_.size() < kReturnsPerMessage && return_bytes_ < kReturnBytes) return;
   // If the server is too slow to take them now, they go with the next.
-  Flush(Deadline::After(kReturnPatience)).IgnoreError();
+  Flush(Deadline::After(kReturnPatience, *clock_)).IgnoreError();
 }
 
-absl::Status BlockPool::Flush(Deadline deadline) {
+absl::Status SessionBlocks::Flush(Deadline deadline) {
   size_t sent = 0;
   absl::Status status;
   do {
@@ -144,7 +146,7 @@ absl::Status BlockPool::Flush(Deadline deadline) {
   return status;
 }
 
-absl::Status BlockPool::ReturnAll(Deadline deadline) {
+absl::Status SessionBlocks::ReturnAll(Deadline deadline) {
   for (Class& c : classes_) {
     for (const Pooled& p : c.blocks) {
       returns_.push_back({p.word, 0});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/lane/lane.h"
+#include "common/base/clock.h"
 #include "common/layout/lane.h"
 #include "common/layout/size_class.h"
 #include "common/protocol/machine.h"
@@ -15,9 +16,11 @@ namespace dunlin {
 // The heap blocks that a session has in hand, by size class, and those that it has unlinked and is
 // about to give back. Fetches and returns them over the lane in batches: one message for hundreds
 // of puts. Belongs to one session.
-class BlockPool {
+class SessionBlocks {
  public:
-  explicit BlockPool(Lane* lane) : lane_(lane) {}
+  // Both are borrowed.
+  explicit SessionBlocks(Lane* lane, const Clock* clock = &SystemClock::Shared())
+      : lane_(lane), clock_(clock) {}
 
   // The session has a new connection: the blocks and batches in hand were the old one's, and the
   // server takes care of them. What was unlinked is still to be returned if `same_server`.
@@ -25,6 +28,7 @@ class BlockPool {
 
   struct Taken {
     Result result = Result::kOk;  // else kMemoryFull or kUnavailable
+    bool room_soon = false;       // with kMemoryFull: the server is making room
     Block block;
     uint64_t batch = 0;
     SlotWord next;  // what the next call for this class takes, if one is in hand
@@ -62,12 +66,13 @@ class BlockPool {
     uint32_t unresolved;
   };
 
-  Result Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline);
+  Result Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline, bool* room_soon);
   uint32_t Want(SizeClass size_class) const;
   void DropResolved();
   bool TakeVersion(uint64_t* version);
 
   Lane* lane_;
+  const Clock* const clock_;
   std::array<Class, kRunClass + 1> classes_;
   std::vector<Batch> batches_;  // by number; the first is unresolved
   uint64_t resolved_batch_ = 0;

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dunlin/client.h"
+#include "dunlin/session.h"
+#include "tests/support/server_process.h"
+
+namespace dunlin::bench {
+
+// What the server does beside the data path, and what that costs those on it. Each part starts
+// servers of its own, on shared memory, and prints a line for each figure:
+//
+//   ratio NAME MEASURED BOUND details
+//
+// met if MEASURED is at most BOUND. They end the program with a message if they can't measure.
+void MeasureGrowth();    // operations held up while the index grows; 50 M records in 7 GiB
+void MeasureHotKey();    // eight writers of one key beside one
+void MeasurePatrol();    // a reader with and without the patrol
+void MeasureEviction();  // hit ratio beside exact LRU and LFU
+
+std::unique_ptr<testing::ServerProcess> StartServer(const std::string& memory,
+                                                    std::vector<std::string> more);
+std::unique_ptr<Client> ConnectTo(const testing::ServerProcess& server);
+std::unique_ptr<Session> OpenOn(Client& client, uint64_t cache_bytes);
+
+inline constexpr uint32_t kKeyBytes = 16;
+// The n-th key: 16 bytes.
+void WriteKey(uint64_t n, char* key);
+
+void PrintRatio(const std::string& name, double measured, double bound, const std::string& details);
+
+// Nanoseconds that a thread has waited for a processor: of this one, or of a process's main thread.
+int64_t RunQueueNanos();
+int64_t RunQueueNanos(int pid);
+
+}  // namespace dunlin::bench

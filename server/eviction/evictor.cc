@@ -1,0 +1,228 @@
+#include "server/eviction/evictor.h"
+
+#include <algorithm>
+
+#include "common/memory/slab_shape.h"
+#include "server/index/slot_finder.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint64_t kUpdatePeriod = 50;  // ticks
+constexpr double kSmoothing = 0.3;
+// Blocks are wanted for the grace period, half as much again, and so many ticks more.
+constexpr uint64_t kAheadTicks = 20;
+constexpr uint64_t kLeastBlocks = 64;
+// Of the heap, at most so much is kept free: 1/4.
+constexpr uint64_t kMostFreeShare = 4;
+constexpr uint32_t kEvictionsPerStep = 256;
+constexpr uint32_t kPassedPerStep = 4096;
+// A class that keeps its records so many times longer than another one gives up slabs to it.
+constexpr uint64_t kTooOld = 2;
+
+}  // namespace
+
+Evictor::Evictor(const RegionView& region, const Parts& parts)
+    : region_(region),
+      parts_(parts),
+      grace_(region.geometry().grace),
+      ahead_(grace_ + grace_ / 2 + kAheadTicks) {}
+
+void Evictor::Update(uint64_t tick) {
+  const uint64_t passed = tick - updated_at_;
+  if (passed < kUpdatePeriod) return;
+  updated_at_ = tick;
+  for (uint32_t c = 1; c <= kRunClass; ++c) {
+    Class& k = classes_[c];
+    const double now = static_cast<double>(k.asked) / static_cast<double>(passed);
+    // Up at once, down slowly: a burst is not to wait for the average.
+    k.rate = std::max(now, k.rate + kSmoothing * (now - k.rate));
+    if (k.rate < 1e-4) k.rate = 0;
+    k.asked = 0;
+    const uint32_t rounds = parts_.allocator->pool().HandRounds(static_cast<SizeClass>(c));
+    if (rounds == k.rounds) continue;
+    k.round_ticks = (tick - k.round_began) / (rounds - k.rounds);
+    k.rounds = rounds;
+    k.round_began = tick;
+  }
+}
+
+uint64_t Evictor::BytesOf(SizeClass c) const { return BlockBytes(c); }
+
+// Bytes of the class that should be free or about to be.
+uint64_t Evictor::Wanted(SizeClass c) const {
+  const Class& k = classes_[c];
+  if (k.rate == 0) return 0;
+  const double blocks = k.rate * static_cast<double>(ahead_);
+  const uint64_t most = parts_.allocator->pool().heap_bytes() / kMostFreeShare;
+  return std::min(most, (static_cast<uint64_t>(blocks) + kLeastBlocks) * BytesOf(c));
+}
+
+uint64_t Evictor::Missing(SizeClass c) const {
+  const BlockPool::ClassUse& use = parts_.allocator->pool().use(c);
+  const uint64_t there = (use.free - use.closed + use.grace) * BytesOf(c);
+  const uint64_t wanted = Wanted(c);
+  return wanted > there ? wanted - there : 0;
+}
+
+// How long a record of the class lives without being used, as far as is known.
+uint64_t Evictor::AgeOf(SizeClass c, uint64_t tick) const {
+  const Class& k = classes_[c];
+  const uint64_t running = tick - k.round_began;
+  return k.round_ticks == kNever ? running : std::max(running / 2, k.round_ticks);
+}
+
+SizeClass Evictor::Oldest(SizeClass but, uint64_t tick) const {
+  SizeClass oldest = 0;
+  for (uint32_t c = 1; c <= kLastSlabClass; ++c) {
+    const SizeClass d = static_cast<SizeClass>(c);
+    const uint64_t slab = uint64_t{kSlabShapes[d].pages} * kPageBytes;
+    if (d == but || parts_.allocator->pool().use(d).bytes < slab) continue;
+    if (oldest == 0 || AgeOf(d, tick) > AgeOf(oldest, tick)) oldest = d;
+  }
+  return oldest;
+}
+
+bool Evictor::Step(uint64_t tick) {
+  Update(tick);
+  const BlockPool& pool = parts_.allocator->pool();
+  DropLeft(tick);
+  uint64_t spare = pool.free_slab_bytes() + leaving_pages_ * kPageBytes;
+  uint64_t budget = pool.heap_bytes() / kMostFreeShare;
+  bool more = ServeRuns(tick);
+  for (uint32_t c = 1; c <= kLastSlabClass; ++c) {
+    const SizeClass d = static_cast<SizeClass>(c);
+    if (classes_[d].rate == 0) continue;
+    uint64_t missing = std::min(Missing(d), budget);
+    budget -= missing;
+    // Whole free pages serve any class.
+    const uint64_t served = std::min(missing, spare);
+    spare -= served;
+    missing -= served;
+    if (missing != 0) more = Serve(d, missing, tick) || more;
+  }
+  return more;
+}
+
+bool Evictor::Serve(SizeClass c, uint64_t missing, uint64_t tick) {
+  const SizeClass oldest = Oldest(c, tick);
+  const uint64_t slab = uint64_t{kSlabShapes[c].pages} * kPageBytes;
+  const bool poor = parts_.allocator->pool().use(c).bytes < 2 * slab;
+  if (oldest != 0 && (poor || AgeOf(oldest, tick) > kTooOld * AgeOf(c, tick) + grace_)) {
+    if (GiveUpSlab(oldest, tick)) return true;
+  }
+  victims_.clear();
+  const uint64_t blocks = std::min<uint64_t>(kEvictionsPerStep, missing / BytesOf(c) + 1);
+  const uint32_t passed = parts_.allocator->marks().AdvanceHand(
+      c, kPassedPerStep, static_cast<uint32_t>(blocks), victims_);
+  EvictAll(tick);
+  return passed != 0;
+}
+
+bool Evictor::GiveUpSlab(SizeClass from, uint64_t tick) {
+  victims_.clear();
+  const uint64_t bytes = parts_.allocator->marks().CloseNext(from, tick, victims_);
+  if (bytes == 0) {
+    // Its records are in use: it is as good as young.
+    Class& k = classes_[from];
+    k.round_ticks = 0;
+    k.round_began = tick;
+    k.rounds = parts_.allocator->pool().HandRounds(from);
+    return false;
+  }
+  ++slabs_given_up_;
+  Leave(tick, bytes / kPageBytes);
+  EvictAll(tick);
+  return true;
+}
+
+void Evictor::Leave(uint64_t tick, uint64_t pages) {
+  leaving_.push_back({tick, pages});
+  leaving_pages_ += pages;
+}
+
+void Evictor::DropLeft(uint64_t tick) {
+  while (!leaving_.empty() && leaving_.front().tick + ahead_ <= tick) {
+    leaving_pages_ -= leaving_.front().pages;
+    leaving_.pop_front();
+  }
+  // What is still closed then holds blocks that are in somebody's hands: of use to its class alone.
+  if (tick < opened_at_ + ahead_ || tick < 2 * ahead_) return;
+  opened_at_ = tick;
+  parts_.allocator->marks().OpenClosed(0, tick - 2 * ahead_);
+}
+
+uint64_t Evictor::MissingRunPages() const {
+  const BlockPool& pool = parts_.allocator->pool();
+  const uint64_t there = pool.free_page_bytes() / kPageBytes + leaving_pages_;
+  const double wanted = classes_[kRunClass].rate * static_cast<double>(ahead_);
+  const uint64_t most = pool.page_count() / kMostFreeShare;
+  const uint64_t pages = std::min(static_cast<uint64_t>(wanted), most);
+  return pages > there ? pages - there : 0;
+}
+
+// Runs make room for runs, as their hand comes to them; what is too scattered for one that is asked
+// for is found by emptying a stretch of the heap.
+bool Evictor::ServeRuns(uint64_t tick) {
+  BlockPool& pool = parts_.allocator->marks();
+  const uint64_t missing = MissingRunPages();
+  uint64_t pages = 0;
+  for (uint32_t i = 0; i < kEvictionsPerStep && pages < missing; ++i) {
+    victims_.clear();
+    if (pool.AdvanceHand(kRunClass, kPassedPerStep, 1, victims_) == 0 || victims_.empty()) break;
+    pages += pool.BytesOf(victims_[0]) / kPageBytes;
+    EvictAll(tick);
+  }
+  if (pages != 0) Leave(tick, pages);
+  const bool closed = run_pages_ != 0 && CloseWindow(tick);
+  return pages != 0 || closed;
+}
+
+// One stretch at a time, as its pages need the grace period to become free.
+bool Evictor::CloseWindow(uint64_t tick) {
+  if (window_closed_at_ != 0 && tick - window_closed_at_ < ahead_) return false;
+  const uint32_t wanted = run_pages_;
+  run_pages_ = 0;
+  BlockPool& pool = parts_.allocator->marks();
+  // More than what is wanted: it need not begin where a slab does.
+  const uint32_t window = std::min(pool.page_count(), wanted + 2 * kMaxSlabPages);
+  constexpr uint32_t kTries = 64;
+  for (uint32_t i = 0; i < kTries; ++i) {
+    if (next_window_ + window > pool.page_count()) next_window_ = 0;
+    const uint32_t first = next_window_;
+    next_window_ += window;
+    victims_.clear();
+    if (!pool.ClosePages(first, window, tick, victims_)) continue;
+    window_closed_at_ = tick;
+    Leave(tick, wanted);
+    EvictAll(tick);
+    return true;
+  }
+  return false;
+}
+
+// A first look asks for the lines that the second one needs.
+void Evictor::EvictAll(uint64_t tick) {
+  constexpr size_t kAhead = 8;
+  for (size_t i = 0; i < victims_.size() + kAhead; ++i) {
+    if (i < victims_.size()) {
+      __builtin_prefetch(region_.At(region_.geometry().RecordAddress(victims_[i].word())));
+    }
+    if (i >= kAhead) Evict(victims_[i - kAhead], tick);
+  }
+}
+
+void Evictor::Evict(BlockRef block, uint64_t tick) {
+  std::optional<FoundSlot> slot = FindSlot(region_, *parts_.index, parts_.allocator->pool(), block);
+  // In somebody's hands, or being moved by a split.
+  if (!slot || slot->word.frozen()) return;
+  absl::StatusOr<uint64_t> found =
+      parts_.atomics->CompareSwap(slot->address, slot->word.raw(), SlotWord::Empty().raw());
+  if (!found.ok()) {
+    fault_.Update(found.status());
+  } else if (*found == slot->word.raw() && parts_.allocator->Return(slot->word, tick)) {
+    ++evicted_;
+  }
+}
+
+}  // namespace dunlin

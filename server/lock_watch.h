@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "common/layout/bucket.h"
+
+namespace dunlin {
+
+// The locks that somebody waited for and asked about, and since when their holders have had them. A
+// lock is held for a round trip; one that is still held by the same operation after `patience`
+// belongs to a client that has stopped or hangs. Pure; not thread safe.
+class LockWatch {
+ public:
+  explicit LockWatch(uint64_t patience) : patience_(patience) {}
+
+  // Somebody found the lock at `address` held as `word` says, at `tick`. The holder's session, if
+  // it has been so for longer than the patience, as far as anybody asked.
+  std::optional<uint32_t> Seen(uint64_t address, BucketHeader word, uint64_t tick);
+  // The lock is held like that no more.
+  void Forget(uint64_t address) { seen_.erase(address); }
+
+ private:
+  // Asking has no cost for who asks, so the memory for it is bounded.
+  static constexpr size_t kMost = 4096;
+  struct Sight {
+    BucketHeader word;
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
+  void DropOld(uint64_t tick);
+
+  const uint64_t patience_;
+  std::map<uint64_t, Sight> seen_;
+};
+
+}  // namespace dunlin

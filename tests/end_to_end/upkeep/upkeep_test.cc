@@ -1,0 +1,271 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/random.h"
+#include "dunlin/client.h"
+#include "tests/support/server_process.h"
+
+// What the server does beside the data path, as its clients see it, on the fabric under test.
+
+namespace dunlin {
+namespace {
+
+using std::chrono::steady_clock;
+using testing::ServerProcess;
+
+class UpkeepTest : public ::testing::Test {
+ protected:
+  void StartServer(std::vector<std::string> more, const std::string& memory = "64MiB") {
+    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
+                                        .memory = memory,
+                                        .more = std::move(more),
+                                        .fabric = testing::FabricUnderTest()});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = std::move(*server);
+    auto client = Client::Connect(server_->target());
+    ASSERT_TRUE(client.ok()) << client.status();
+    client_ = std::move(*client);
+    session_ = Open();
+  }
+
+  std::unique_ptr<Session> Open() {
+    auto session = client_->OpenSession();
+    EXPECT_TRUE(session.ok()) << session.status();
+    return session.ok() ? std::move(*session) : nullptr;
+  }
+
+  // Each operation takes a system call or more there, and in a virtual machine ten times as long.
+  bool slow() const { return testing::FabricUnderTest().name != "shm"; }
+  int Few(int count) const {
+    const std::string fabric = testing::FabricUnderTest().name;
+    return fabric == "shm" ? count : fabric == "tcp" ? count / 5 : count / 20;
+  }
+
+  static std::string KeyOf(int n) { return "key-" + std::to_string(n); }
+  static std::string ValueOf(int n, size_t bytes) {
+    std::string value = "value of " + std::to_string(n) + " ";
+    value.resize(std::max(bytes, value.size()), static_cast<char>('a' + n % 26));
+    return value;
+  }
+
+  // Until `done`, or for half a minute.
+  template <typename Done>
+  bool Eventually(Done&& done) {
+    const auto end = steady_clock::now() + std::chrono::seconds(30);
+    while (steady_clock::now() < end) {
+      if (done()) return true;
+      // sleeps to leave the processor to the server between two looks
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  ServerStatus Status(bool count = false) {
+    auto status = client_->Status(count);
+    EXPECT_TRUE(status.ok()) << status.status();
+    return status.ok() ? *status : ServerStatus();
+  }
+
+  std::unique_ptr<ServerProcess> server_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(UpkeepTest, TheIndexGrowsUnderReadersAndWriters) {
+  StartServer({"--records", "1"});
+  auto idle = Open();
+  ASSERT_TRUE(idle->Put("first", "1").ok());
+  const int count = Few(100'000);
+  std::atomic<int> written = 0;
+  std::atomic<int> missed = 0;
+  std::thread reader([&] {
+    auto session = Open();
+    Random random(1);
+    while (written < count) {
+      if (written == 0) continue;
+      const int n = static_cast<int>(random.Below(static_cast<uint64_t>(written)));
+      std::string value;
+      missed += !session->GetString(AsBytes(KeyOf(n)), &value).ok() || value != ValueOf(n, 16);
+    }
+  });
+  for (int n = 0; n < count; ++n) {
+    const auto put = session_->Put(KeyOf(n), ValueOf(n, 16));
+    EXPECT_TRUE(put.ok()) << n << ": " << put.status();
+    if (!put.ok()) break;
+    written = n + 1;
+  }
+  written = count;
+  reader.join();
+  EXPECT_EQ(missed, 0);
+  const ServerStatus status = Status(true);
+  EXPECT_EQ(status.items, static_cast<uint64_t>(count) + 1);
+  if (!slow()) {
+    EXPECT_GE(status.splits, 7u);
+  }
+  EXPECT_EQ(status.locks_held, 0u);
+  // A session that has slept through it all, with places in mind that are gone.
+  std::string value;
+  EXPECT_TRUE(idle->GetString(AsBytes("first"), &value).ok());
+  EXPECT_TRUE(idle->Put("first", "2").ok());
+  for (int n = 0; n < count; n += 97) {
+    ASSERT_TRUE(idle->GetString(AsBytes(KeyOf(n)), &value).ok()) << n;
+    ASSERT_EQ(value, ValueOf(n, 16));
+  }
+  uint64_t seen = 0;
+  ScanOptions options;
+  options.limit = 1000;
+  for (uint64_t cursor = 0;;) {
+    auto page = session_->Scan(cursor, options);
+    ASSERT_TRUE(page.ok()) << page.status();
+    seen += page->entries.size();
+    if (page->done) break;
+    cursor = page->next;
+  }
+  EXPECT_EQ(seen, status.items);
+}
+
+TEST_F(UpkeepTest, ExpiredRecordsGiveTheirMemoryBackThoughNobodyAsksForThem) {
+  StartServer({"--patrol-period", "10ms", "--grace", "50ms"});
+  const int count = Few(2000);
+  for (int n = 0; n < count; ++n) {
+    ASSERT_TRUE(session_->Put(KeyOf(n), ValueOf(n, 100), {.ttl = Milliseconds(300)}).ok());
+    ASSERT_TRUE(session_->Put("stays" + KeyOf(n), ValueOf(n, 100)).ok());
+  }
+  EXPECT_TRUE(Eventually([&] { return Status().patrol.expired == static_cast<uint64_t>(count); }))
+      << Status().patrol.expired;
+  EXPECT_EQ(Status(true).items, static_cast<uint64_t>(count));
+  for (int n = 0; n < count; ++n) {
+    std::string value;
+    ASSERT_EQ(session_->GetString(AsBytes(KeyOf(n)), &value).outcome, Outcome::kNotFound);
+    ASSERT_TRUE(session_->GetString(AsBytes("stays" + KeyOf(n)), &value).ok());
+  }
+}
+
+TEST_F(UpkeepTest, AChangeOfValueSizesStrandsNoMemory) {
+  StartServer({"--patrol-period", "10ms", "--grace", "20ms", "--records", "1"},
+              slow() ? "6MiB" : "16MiB");
+  int count = 0;
+  while (session_->Put(KeyOf(count), ValueOf(count, 200)).ok()) ++count;
+  ASSERT_GT(count, 5'000);
+  // Of eight, seven go, all over the heap.
+  for (int n = 0; n < count; ++n) {
+    if (n % 8 != 0) {
+      ASSERT_TRUE(session_->Remove(KeyOf(n)).ok());
+    }
+  }
+  const int large = count * 200 / 2 / 2000;  // half of what there was
+  int stored = 0;
+  EXPECT_TRUE(Eventually([&] {
+    while (stored < large && session_->Put("large" + KeyOf(stored), ValueOf(stored, 2000)).ok()) {
+      ++stored;
+    }
+    return stored == large;
+  })) << stored
+      << " of " << large << ", relocated " << Status().patrol.relocated;
+  EXPECT_GT(Status().patrol.relocated, 0u);
+  std::string value;
+  for (int n = 0; n < count; n += 8) {
+    ASSERT_TRUE(session_->GetString(AsBytes(KeyOf(n)), &value).ok()) << n;
+    ASSERT_EQ(value, ValueOf(n, 200));
+  }
+  for (int n = 0; n < large; ++n) {
+    ASSERT_TRUE(session_->GetString(AsBytes("large" + KeyOf(n)), &value).ok()) << n;
+    ASSERT_EQ(value, ValueOf(n, 2000));
+  }
+}
+
+TEST_F(UpkeepTest, ACacheMakesRoomAndKeepsWhatIsUsed) {
+  StartServer({"--mode", "cache", "--grace", "20ms", "--records", "1", "--max-sessions", "32"},
+              slow() ? "6MiB" : "16MiB");
+  EXPECT_EQ(Status().mode, "cache");
+  const int hot = Few(2000);
+  const int count = Few(160'000);
+  std::string value;
+  for (int n = 0; n < hot; ++n) ASSERT_TRUE(session_->Put("hot" + KeyOf(n), "h").ok());
+  Random random(2);
+  int lost = 0;
+  for (int n = 0; n < count; ++n) {
+    const auto put = session_->Put(KeyOf(n), ValueOf(n, 400));
+    ASSERT_TRUE(put.ok()) << n << ": " << put.status() << server_->Log();
+    for (int i = 0; i < 4; ++i) {
+      const std::string key = "hot" + KeyOf(static_cast<int>(random.Below(hot)));
+      const GetResult got = session_->GetString(AsBytes(key), &value);
+      if (got.ok()) continue;
+      ASSERT_EQ(got.outcome, Outcome::kNotFound);
+      ++lost;
+      ASSERT_TRUE(session_->Put(key, "h").ok());
+    }
+  }
+  if (!slow()) {
+    EXPECT_GT(Status().evicted, static_cast<uint64_t>(count) / 2);
+  }
+  EXPECT_LT(lost, hot);
+  int there = 0;
+  for (int n = 0; n < count; ++n) {
+    const GetResult got = session_->GetString(AsBytes(KeyOf(n)), &value);
+    if (!got.ok()) continue;
+    ASSERT_EQ(value, ValueOf(n, 400));
+    ++there;
+  }
+  EXPECT_GT(there, std::min(count, Few(10'000)) / 2);
+  // Other sizes, and runs of pages, find room in what is full of small records.
+  for (int n = 0; n < 40; ++n) {
+    const std::string large = ValueOf(n, n % 2 == 0 ? 5000 : 100'000);
+    const auto put = session_->Put("large" + KeyOf(n), large);
+    ASSERT_TRUE(put.ok()) << n << ": " << put.status() << server_->Log();
+    ASSERT_TRUE(session_->GetString(AsBytes("large" + KeyOf(n)), &value).ok()) << n;
+    ASSERT_EQ(value, large);
+  }
+}
+
+// Absorption bounds a put under any contention.
+TEST_F(UpkeepTest, APutToOneHotKeyTakesFourRoundTripsAtMost) {
+  StartServer({"--patrol-period", "24h"});
+  ASSERT_TRUE(session_->Put("hot", "0").ok());
+  constexpr int kWriters = 8;
+  const int puts = Few(20'000);
+  std::atomic<uint64_t> most = 0;
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w] {
+      auto session = Open();
+      for (int n = 0; n < puts; ++n) {
+        const uint64_t before = session->stats().chains;
+        failed += !session->Put("hot", std::to_string(w)).ok();
+        const uint64_t chains = session->stats().chains - before;
+        uint64_t known = most;
+        while (chains > known && !most.compare_exchange_weak(known, chains)) {
+        }
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_LE(most, 4u);
+  EXPECT_GE(most, 2u) << "there was no contention to speak of";
+}
+
+TEST_F(UpkeepTest, ASweepFindsNothingWhereNothingWasLost) {
+  StartServer({"--grace", "20ms"});
+  const int count = Few(5000);
+  for (int n = 0; n < count; ++n) ASSERT_TRUE(session_->Put(KeyOf(n), ValueOf(n, 50)).ok());
+  for (int n = 0; n < count; n += 2) ASSERT_TRUE(session_->Remove(KeyOf(n)).ok());
+  auto swept = client_->Sweep(Milliseconds(30'000));
+  ASSERT_TRUE(swept.ok()) << swept.status();
+  EXPECT_EQ(swept->patrol.sweeps, 1u);
+  EXPECT_EQ(swept->items, static_cast<uint64_t>(count / 2));
+  std::string value;
+  for (int n = 1; n < count; n += 2) {
+    ASSERT_TRUE(session_->GetString(AsBytes(KeyOf(n)), &value).ok());
+    ASSERT_EQ(value, ValueOf(n, 50));
+  }
+}
+
+}  // namespace
+}  // namespace dunlin
