@@ -364,10 +364,23 @@ void ServerCore::EstimateRecords() {
   records_ = blocks - std::min(blocks, blocks_in_hand_ / 2);
 }
 
+// A cache gives the index the memory that it lacks. Whether it is about to.
+bool ServerCore::MakeRoomForIndex() {
+  if (!grower_.TakeLackOfRoom() || !config_.cache) return false;
+  evictor_.NoteMissingRun(static_cast<uint32_t>(index_.area_bytes() / kPageBytes));
+  return true;
+}
+
+GrowOutcome ServerCore::AskGrow(uint32_t position, uint32_t depth) {
+  const GrowOutcome outcome = grower_.Ask(position, depth, tick_);
+  return outcome == GrowOutcome::kFull && MakeRoomForIndex() ? GrowOutcome::kGrows : outcome;
+}
+
 bool ServerCore::AdvanceGrowth() {
   if (grower_.splitting() == nullptr) {
     EstimateRecords();
     std::optional<IndexSpace::Subtable> next = grower_.Next(records_, tick_);
+    MakeRoomForIndex();
     if (!next) return false;
     if (patrol_.In(*next)) patrol_.StepBack();
     if (count_ && count_->In(*next)) count_->StepBack();

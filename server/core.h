@@ -119,9 +119,7 @@ class ServerCore {
   [[nodiscard]] bool ExamineLock(uint64_t address, BucketHeader word);
   // Somebody found no slot for a key whose hash begins with `position`, in the subtable that he
   // takes to be `depth` bits deep.
-  GrowOutcome AskGrow(uint32_t position, uint32_t depth) {
-    return grower_.Ask(position, depth, tick_);
-  }
+  GrowOutcome AskGrow(uint32_t position, uint32_t depth);
   // Sessions to be ended by force, once each.
   std::vector<OverdueSession> TakeOverdue() { return std::exchange(overdue_, {}); }
 
@@ -172,6 +170,7 @@ class ServerCore {
   bool AdvanceEviction();
   void AllocateFor(const BlocksRequest& request, std::vector<BlockRef>& blocks);
   bool AdvanceGrowth();
+  bool MakeRoomForIndex();
   void EstimateRecords();
   bool Recover();
   void EndRecovered(SessionEntry& session);

@@ -31,10 +31,11 @@ double Grower::LoadOf(const IndexSpace::Subtable& subtable) const {
 
 bool Grower::HasRoom(uint64_t tick) {
   std::optional<IndexSpace::Place> one = parts_.index->Take(*parts_.allocator, tick);
-  if (!one) return false;
-  std::optional<IndexSpace::Place> two = parts_.index->Take(*parts_.allocator, tick);
+  std::optional<IndexSpace::Place> two;
+  if (one) two = parts_.index->Take(*parts_.allocator, tick);
   if (two) parts_.index->GiveBack(*two);
-  parts_.index->GiveBack(*one);
+  if (one) parts_.index->GiveBack(*one);
+  lacks_room_ |= !two;
   return two.has_value();
 }
 
@@ -45,7 +46,7 @@ GrowOutcome Grower::Ask(uint32_t position, uint32_t depth, uint64_t tick) {
     if (parts_.index->At(asked) == subtable) return GrowOutcome::kGrows;
   }
   if (!parts_.index->CanSplit(subtable.depth) || asked_.size() >= kMostAsked ||
-      faulty_.contains(subtable.address) || !HasRoom(tick) || LoadOf(subtable) < kLeastLoad) {
+      faulty_.contains(subtable.address) || LoadOf(subtable) < kLeastLoad || !HasRoom(tick)) {
     return GrowOutcome::kFull;
   }
   asked_.push_back(position);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "common/fabric/atomic_agent.h"
@@ -61,6 +62,8 @@ class Grower {
   std::optional<IndexSpace::Subtable> Next(uint64_t records, uint64_t tick);
   // Begins. REQUIRES: Next said so, no walk is in the midst of it, none enters it until the end.
   void Start(const IndexSpace::Subtable& subtable, uint64_t tick);
+  // Whether since the last call a split was called for and there was no memory for it.
+  bool TakeLackOfRoom() { return std::exchange(lacks_room_, false); }
   // The subtable being split; null if there is none.
   const IndexSpace::Subtable* splitting() const { return split_ ? &here_ : nullptr; }
   // A piece of it. True: there is more to do at once.
@@ -88,6 +91,7 @@ class Grower {
   std::deque<uint32_t> asked_;  // positions
   uint32_t next_position_ = 0;
   uint64_t not_before_ = 0;  // tick
+  bool lacks_room_ = false;
   // That were found to hold what can't be split, by address: not tried again.
   std::unordered_set<uint64_t> faulty_;
   uint64_t faulty_at_[kMaxDirectoryDepth + 1] = {};  // of them, of each depth

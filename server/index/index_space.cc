@@ -55,9 +55,7 @@ bool IndexSpace::IsSlotAddress(uint64_t address) const {
 
 std::optional<IndexSpace::Place> IndexSpace::Take(Allocator& allocator, uint64_t tick) {
   if (free_.empty()) {
-    // A slab's size at least, so that slabs and subtables leave no holes between them.
-    const uint64_t bytes =
-        std::max<uint64_t>(uint64_t{kMaxSlabPages} * kPageBytes, subtable_bytes_);
+    const uint64_t bytes = area_bytes();
     std::optional<uint64_t> heap_offset =
         allocator.TakeForIndex(static_cast<uint32_t>(bytes / kPageBytes), tick);
     if (!heap_offset) return std::nullopt;
@@ -73,6 +71,10 @@ std::optional<IndexSpace::Place> IndexSpace::Take(Allocator& allocator, uint64_t
   Place place = free_.back();
   free_.pop_back();
   return place;
+}
+
+uint64_t IndexSpace::area_bytes() const {
+  return std::max<uint64_t>(uint64_t{kMaxSlabPages} * kPageBytes, subtable_bytes_);
 }
 
 void IndexSpace::GiveBack(Place place) { free_.push_back(place); }

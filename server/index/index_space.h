@@ -77,6 +77,9 @@ class IndexSpace {
   }
 
   uint64_t subtable_bytes() const { return subtable_bytes_; }
+  // That are taken out of the heap at a time: a slab's size at least, so that slabs and subtables
+  // leave no holes between them.
+  uint64_t area_bytes() const;
   uint64_t index_bytes() const { return subtables_ * subtable_bytes_; }
   uint64_t spare_bytes() const { return (free_.size() + retired_.size()) * subtable_bytes_; }
   uint64_t slots() const { return index_bytes() / kBucketBytes * kSlotsPerBucket; }
