@@ -31,10 +31,14 @@ bool CopyRecord(std::byte* base, const Geometry& geometry, SlotWord from, SlotWo
                          old.expires(), old.key_bytes(), old.value_bytes());
   const uint64_t version = PlainWord(target + offsetof(RecordPrefix, version));
   const uint64_t expiry = old.expires() ? PlainWord(target + kRecordPrefixBytes) : 0;
+  const auto checksum = [&](RecordHeader sealed) {
+    return RecordChecksum(sealed, version, expiry, {target + old.key_offset(), old.key_bytes()},
+                          {target + old.value_offset(), old.value_bytes()});
+  };
+  // Damage is to be seen by its readers, not sealed in anew.
+  if (PlainWord(target + offsetof(RecordPrefix, checksum)) != checksum(old)) return false;
   SetPlainWord(target, header.raw());
-  SetPlainWord(target + offsetof(RecordPrefix, checksum),
-               RecordChecksum(header, version, expiry, {target + old.key_offset(), old.key_bytes()},
-                              {target + old.value_offset(), old.value_bytes()}));
+  SetPlainWord(target + offsetof(RecordPrefix, checksum), checksum(header));
   return true;
 }
 

@@ -18,10 +18,10 @@ namespace dunlin {
 // slot names the block or it is given back. Without that, a sweep could take it for an orphan.
 
 // Copies the record that `from` names into the block that `to` names (a block word: its fingerprint
-// does not matter), with that block's generation and a new checksum. False, with nothing written:
-// `from` is frozen or no word of a slab, or its record is implausible. REQUIRES: the classes are
-// equal, nobody else has the target, and the word was read from its slot less than half the grace
-// period ago. Cost: a copy and a checksum of the record.
+// does not matter), with that block's generation and a new checksum. False: `from` is frozen or no
+// word of a slab, or its record is implausible or damaged; the target may then hold anything.
+// REQUIRES: the classes are equal, nobody else has the target, and the word was read from its slot
+// less than half the grace period ago. Cost: a copy and two checksums of the record.
 [[nodiscard]] bool CopyRecord(std::byte* base, const Geometry& geometry, SlotWord from,
                               SlotWord to);
 

@@ -93,5 +93,12 @@ TEST_F(RelocateTest, LeavesAloneWhatIsFrozenOrImplausible) {
   EXPECT_TRUE(CopyRecord(memory_.data(), geometry_, from_, to_));
 }
 
+TEST_F(RelocateTest, DamageIsNotSealedInAnew) {
+  Write(true, 0);
+  const RecordHeader header(LoadWord(Record(from_)));
+  Record(from_)[header.value_offset() + 1] ^= std::byte{1};
+  EXPECT_FALSE(CopyRecord(memory_.data(), geometry_, from_, to_));
+}
+
 }  // namespace
 }  // namespace dunlin
