@@ -27,6 +27,7 @@ constexpr uint64_t kLookPeriod = 8;
 // with large records must not hold a small heap in their hands.
 constexpr uint64_t kMostBatchBytes = uint64_t{1} << 20;
 constexpr uint64_t kBatchesPerHeap = 256;
+constexpr uint64_t kBatchesOfAll = 64;  // of the heap, all sessions' batches of one class: 1/64
 
 }  // namespace
 
@@ -134,7 +135,9 @@ void ServerCore::AllocateFor(const BlocksRequest& request, std::vector<BlockRef>
     if (run) blocks.push_back(*run);
     return;
   }
-  uint64_t bytes = std::min(kMostBatchBytes, plan_.heap_bytes / kBatchesPerHeap);
+  // Each session may hold a batch of many classes.
+  const uint64_t share = plan_.heap_bytes / kBatchesOfAll / std::max<uint64_t>(1, open_sessions_);
+  uint64_t bytes = std::min({kMostBatchBytes, plan_.heap_bytes / kBatchesPerHeap, share});
   uint64_t most = std::max<uint64_t>(1, bytes / BlockBytes(size_class));
   allocator_.Take(size_class, static_cast<uint32_t>(std::min<uint64_t>(request.want, most)), tick_,
                   blocks);
@@ -410,6 +413,7 @@ bool ServerCore::Background() {
 }
 
 std::optional<RecoveryReport> ServerCore::TakeRecovered() {
+  if (!recovered_ || recovered_->sessions == 0) return std::nullopt;
   return std::exchange(recovered_, std::nullopt);
 }
 

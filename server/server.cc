@@ -140,17 +140,18 @@ absl::Status Server::Run() {
   std::array<epoll_event, kMostEvents> events;
   bool more = false;
   while (!Finished()) {
-    int wait = more                       ? 0
-               : core_.in_demand()        ? 1
-               : core_.OpenSessions() > 0 ? static_cast<int>(kTickPeriod)
-                                          : kIdlePeriod;
+    int wait = more                               ? 0
+               : core_.patrol().Due(core_.tick()) ? 1
+               : core_.in_demand()                ? 1
+               : core_.OpenSessions() > 0         ? static_cast<int>(kTickPeriod)
+                                                  : kIdlePeriod;
     int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, wait);
     if (n < 0 && errno != EINTR) return Errno("epoll_wait");
     UpdateTick();
     for (int i = 0; i < n; ++i) Dispatch(events[i].data.u64, events[i].events);
     if (!readable_.empty()) ReadRemotes();
     more = core_.Background() || !readable_.empty();
-    DrivePatrol();
+    more = DrivePatrol() || more;
     EndOverdue();
     LogGrowthFaults();
     if (!core_.fault().ok()) return core_.fault();
@@ -453,18 +454,20 @@ void Server::LogGrowthFaults() {
   log_.Error(figures.last_fault + ": some client wrote what breaks the layout");
 }
 
-void Server::DrivePatrol() {
+bool Server::DrivePatrol() {
   double share = static_cast<double>(options_.patrol_percent) / 100;
   if (core_.patrol().urgent()) share = std::max(share, kUrgentShare);
   const int64_t begin = clock_->NowNanos();
-  for (int64_t now = begin; now - begin < kPatrolTurn && pacer_.May(now, share);) {
-    const bool more = core_.StepPatrol();
+  bool more = true;
+  int64_t now = begin;
+  while (more && now - begin < kPatrolTurn && pacer_.May(now, share)) {
+    more = core_.StepPatrol();
     const int64_t after = clock_->NowNanos();
     pacer_.Spent(after - now);
     now = after;
-    if (!more) break;
   }
   core_.SetPatrolNanos(static_cast<uint64_t>(pacer_.total()));
+  return more && now - begin >= kPatrolTurn;
 }
 
 void Server::EndOverdue() {

@@ -85,8 +85,8 @@ class Server {
   void CloseStalled();
   void OnSignal();
   void LogRecovered();
-  // The patrol, at its pace.
-  void DrivePatrol();
+  // The patrol, at its pace. True: it may go on at once.
+  bool DrivePatrol();
   void LogGrowthFaults();
   void EndOverdue();
   void EndByForce(const OverdueSession& session);

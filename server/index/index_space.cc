@@ -55,9 +55,13 @@ bool IndexSpace::IsSlotAddress(uint64_t address) const {
 
 std::optional<IndexSpace::Place> IndexSpace::Take(Allocator& allocator, uint64_t tick) {
   if (free_.empty()) {
-    const uint64_t bytes = area_bytes();
+    uint64_t bytes = area_bytes();
     std::optional<uint64_t> heap_offset =
         allocator.TakeForIndex(static_cast<uint32_t>(bytes / kPageBytes), tick);
+    if (!heap_offset && subtable_bytes_ % kPageBytes == 0) {
+      bytes = subtable_bytes_;
+      heap_offset = allocator.TakeForIndex(static_cast<uint32_t>(bytes / kPageBytes), tick);
+    }
     if (!heap_offset) return std::nullopt;
     const uint64_t begin = region_.geometry().heap_offset + *heap_offset;
     const Area area{begin, begin + bytes};
