@@ -58,11 +58,19 @@ uint64_t Evictor::Wanted(SizeClass c) const {
   return std::min(most, (static_cast<uint64_t>(blocks) + kLeastBlocks) * BytesOf(c));
 }
 
-uint64_t Evictor::Missing(SizeClass c) const {
+uint64_t Evictor::Missing(SizeClass c, double share) const {
   const BlockPool::ClassUse& use = parts_.allocator->pool().use(c);
   const uint64_t there = (use.free - use.closed + use.grace) * BytesOf(c);
-  const uint64_t wanted = Wanted(c);
+  const uint64_t wanted = static_cast<uint64_t>(static_cast<double>(Wanted(c)) * share);
   return wanted > there ? wanted - there : 0;
+}
+
+// All classes together don't get more than a part of the heap; each gets that share of its wish.
+double Evictor::ShareOfWanted() const {
+  uint64_t wanted = 0;
+  for (uint32_t c = 1; c <= kLastSlabClass; ++c) wanted += Wanted(static_cast<SizeClass>(c));
+  const uint64_t most = parts_.allocator->pool().heap_bytes() / kMostFreeShare;
+  return wanted <= most ? 1 : static_cast<double>(most) / static_cast<double>(wanted);
 }
 
 // How long a record of the class lives without being used, as far as is known.
@@ -88,13 +96,12 @@ bool Evictor::Step(uint64_t tick) {
   const BlockPool& pool = parts_.allocator->pool();
   DropLeft(tick);
   uint64_t spare = pool.free_slab_bytes() + leaving_pages_ * kPageBytes;
-  uint64_t budget = pool.heap_bytes() / kMostFreeShare;
+  const double share = ShareOfWanted();
   bool more = ServeRuns(tick);
   for (uint32_t c = 1; c <= kLastSlabClass; ++c) {
     const SizeClass d = static_cast<SizeClass>(c);
     if (classes_[d].rate == 0) continue;
-    uint64_t missing = std::min(Missing(d), budget);
-    budget -= missing;
+    uint64_t missing = Missing(d, share);
     // Whole free pages serve any class.
     const uint64_t served = std::min(missing, spare);
     spare -= served;

@@ -56,7 +56,8 @@ class Evictor {
   void Update(uint64_t tick);
   uint64_t BytesOf(SizeClass c) const;
   uint64_t Wanted(SizeClass c) const;
-  uint64_t Missing(SizeClass c) const;
+  uint64_t Missing(SizeClass c, double share) const;
+  double ShareOfWanted() const;
   uint64_t AgeOf(SizeClass c, uint64_t tick) const;
   SizeClass Oldest(SizeClass but, uint64_t tick) const;
   bool Serve(SizeClass c, uint64_t missing, uint64_t tick);
