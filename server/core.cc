@@ -39,6 +39,7 @@ ServerCore::ServerCore(std::byte* base, const Superblock& plan, Config config)
       atomics_(config_.atomics != nullptr ? config_.atomics : &cpu_atomics_),
       tokens_(config_.token_seed),
       allocator_(plan.heap_bytes, plan.grace_ms),
+      words_(atomics_, &allocator_),
       sessions_(plan.session_words, kServerSession - 1),
       index_(region_, plan),
       locks_(config_.lock_patience),
@@ -46,8 +47,7 @@ ServerCore::ServerCore(std::byte* base, const Superblock& plan, Config config)
               config_.patrol_period, !config_.cache),
       grower_(region_, {&index_, &allocator_, atomics_}, kServerSession,
               config_.atomics != nullptr ? kWordsPerTurnByNic : Grower::kWordsPerStep),
-      uses_(region_, {plan.access_offset, static_cast<uint32_t>(plan.access_strips)},
-            plan.session_words),
+      uses_(region_, AccessArea::Of(plan), plan.session_words),
       evictor_(region_, {&index_, &allocator_, atomics_}),
       next_version_(config_.first_version) {
   StoreWord(&region_.superblock()->tick, tick_);
@@ -209,13 +209,8 @@ bool ServerCore::Expire(uint64_t slot_address, SlotWord word) {
   std::optional<RecordSight> sight = SeeRecord(region_, word, allocator_.pool().BytesOf(*block));
   if (!sight) return false;
   if (sight->expiry == 0 || sight->expiry > tick_) return true;
-  absl::StatusOr<uint64_t> found =
-      atomics_->CompareSwap(slot_address, word.raw(), SlotWord::Empty().raw());
-  if (!found.ok()) {
-    fault_.Update(found.status());
-  } else if (*found == word.raw()) {
-    allocator_.Return(word, tick_);
-  }
+  words_.Unlink(slot_address, word, tick_);
+  fault_.Update(words_.fault());
   return true;
 }
 
@@ -230,14 +225,8 @@ bool ServerCore::ExamineLock(uint64_t address, BucketHeader word) {
     return true;
   }
   if (!sessions_.Lives(now.owner())) {
-    // Nobody else changes a held word, and its holder is no more.
-    absl::StatusOr<uint64_t> found =
-        atomics_->CompareSwap(address, now.raw(), now.raw() & BucketHeader::kIdentityMask);
-    if (!found.ok()) {
-      fault_.Update(found.status());
-    } else if (*found == now.raw()) {
-      ++locks_released_;
-    }
+    locks_released_ += words_.ReleaseDead(address, now);
+    fault_.Update(words_.fault());
     locks_.Forget(address);
     return true;
   }
@@ -354,17 +343,17 @@ bool ServerCore::AdvanceCount() {
 // Growth.
 
 // Blocks in clients' hands may be linked or not; half of them, say.
-void ServerCore::EstimateRecords() {
+uint64_t ServerCore::EstimateRecords() {
   constexpr uint64_t kBooksPeriod = 64;
-  if (tick_ - records_at_ >= kBooksPeriod || records_at_ == 0) {
-    records_at_ = tick_;
+  if (tick_ - in_hand_at_ >= kBooksPeriod || in_hand_at_ == 0) {
+    in_hand_at_ = tick_;
     blocks_in_hand_ = 0;
     for (const auto& [id, session] : sessions_.all()) {
       blocks_in_hand_ += session->book.blocks().size();
     }
   }
   const uint64_t blocks = allocator_.pool().allocated_blocks();
-  records_ = blocks - std::min(blocks, blocks_in_hand_ / 2);
+  return blocks - std::min(blocks, blocks_in_hand_ / 2);
 }
 
 // A cache gives the index the memory that it lacks. Whether it is about to.
@@ -381,8 +370,7 @@ GrowOutcome ServerCore::AskGrow(uint32_t position, uint32_t depth) {
 
 bool ServerCore::AdvanceGrowth() {
   if (grower_.splitting() == nullptr) {
-    EstimateRecords();
-    std::optional<IndexSpace::Subtable> next = grower_.Next(records_, tick_);
+    std::optional<IndexSpace::Subtable> next = grower_.Next(EstimateRecords(), tick_);
     MakeRoomForIndex();
     if (!next) return false;
     if (patrol_.In(*next)) patrol_.StepBack();

@@ -21,6 +21,7 @@
 #include "server/eviction/use_reader.h"
 #include "server/growth/grower.h"
 #include "server/index/index_space.h"
+#include "server/index/word_changer.h"
 #include "server/lock_watch.h"
 #include "server/patrol/patrol.h"
 #include "server/region_view.h"
@@ -171,7 +172,7 @@ class ServerCore {
   void AllocateFor(const BlocksRequest& request, std::vector<BlockRef>& blocks);
   bool AdvanceGrowth();
   bool MakeRoomForIndex();
-  void EstimateRecords();
+  uint64_t EstimateRecords();
   bool Recover();
   void EndRecovered(SessionEntry& session);
   void AddOverdue(SessionEntry& session, std::string why);
@@ -191,6 +192,7 @@ class ServerCore {
   std::vector<uint32_t> replaced_;
   std::vector<OverdueSession> overdue_;
   Allocator allocator_;
+  WordChanger words_;
   SessionRegistry sessions_;
   IndexSpace index_;
   LockWatch locks_;
@@ -199,10 +201,9 @@ class ServerCore {
   UseReader uses_;
   Evictor evictor_;
   uint64_t uses_read_at_ = 0;
-  bool told_uses_ = false;  // at the last look
-  uint64_t records_ = 0;    // in the index, about
-  uint64_t records_at_ = 0;
-  uint64_t blocks_in_hand_ = 0;
+  bool told_uses_ = false;       // at the last look
+  uint64_t blocks_in_hand_ = 0;  // of all sessions, when they were last counted
+  uint64_t in_hand_at_ = 0;
   uint32_t open_sessions_ = 0;
   ServerState state_ = ServerState::kStarting;
   uint64_t tick_ = 1;

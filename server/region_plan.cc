@@ -95,7 +95,7 @@ absl::StatusOr<Superblock> PlanRegion(const ServerOptions& o, const RegionSeed& 
     const uint64_t fit =
         s.region_bytes / kMostAccessShare / (uint64_t{s.session_words} * kStripBytes);
     s.access_strips = std::clamp<uint64_t>(std::bit_floor(fit), 1, kMostStrips);
-    s.directory_offset += RoundUp(s.session_words * s.access_strips * kStripBytes, kPageBytes);
+    s.directory_offset += RoundUp(AccessArea::Of(s).Bytes(s.session_words), kPageBytes);
   }
   s.directory_bytes = DirectoryPlace(most_depth + 1);
   s.index_offset = s.directory_offset + s.directory_bytes;

@@ -328,15 +328,23 @@ void Server::CloseConnection(uint64_t id, const std::string& why) {
   if (session != 0 && remote) core_.FenceSession(session);
 }
 
+std::map<uint64_t, Server::Entry>::iterator Server::FindOpen(uint32_t session) {
+  return std::find_if(connections_.begin(), connections_.end(), [session](const auto& each) {
+    return each.second.lane->peer().session == session;
+  });
+}
+
+std::map<uint64_t, Server::Lost>::iterator Server::FindLost(uint32_t session) {
+  return std::find_if(lost_.begin(), lost_.end(),
+                      [session](const auto& each) { return each.second.session == session; });
+}
+
 void Server::CloseReplaced() {
   for (uint32_t session : core_.TakeReplaced()) {
-    auto open = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
-      return each.second.lane->peer().session == session;
-    });
+    auto open = FindOpen(session);
     if (open != connections_.end()) CloseConnection(open->first, "");
     // On shared memory the client's word is enough that it does nothing more.
-    auto lost = std::find_if(lost_.begin(), lost_.end(),
-                             [&](const auto& each) { return each.second.session == session; });
+    auto lost = FindLost(session);
     if (lost == lost_.end()) continue;
     core_.FenceSession(session);
     lost_.erase(lost);
@@ -475,22 +483,16 @@ void Server::EndOverdue() {
 }
 
 void Server::EndByForce(const OverdueSession& session) {
-  auto open = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
-    return each.second.lane->peer().session == session.id;
-  });
+  auto open = FindOpen(session.id);
   if (open != connections_.end() && open->second.lane->remote()) {
     CloseConnection(open->first, "session " + std::to_string(session.id) + ": " + session.why);
     return;
   }
   // On shared memory only its death keeps it from writing. That it is dead is seen like any death.
+  auto lost = FindLost(session.id);
   int process = -1;
-  if (open != connections_.end()) {
-    process = open->second.lane->process_fd();
-  } else {
-    auto lost = std::find_if(lost_.begin(), lost_.end(),
-                             [&](const auto& each) { return each.second.session == session.id; });
-    if (lost != lost_.end()) process = lost->second.process.get();
-  }
+  if (open != connections_.end()) process = open->second.lane->process_fd();
+  if (lost != lost_.end()) process = lost->second.process.get();
   const std::string who =
       "process " + std::to_string(session.pid) + " of session " + std::to_string(session.id);
   if (process >= 0 && syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0u) == 0) {

@@ -88,6 +88,9 @@ class Server {
   // The patrol, at its pace. True: it may go on at once.
   bool DrivePatrol();
   void LogGrowthFaults();
+  // The connection of a session, and the process of one that has lost its own.
+  std::map<uint64_t, Entry>::iterator FindOpen(uint32_t session);
+  std::map<uint64_t, Lost>::iterator FindLost(uint32_t session);
   void EndOverdue();
   void EndByForce(const OverdueSession& session);
   bool Finished() const;

@@ -109,15 +109,31 @@ absl::StatusOr<Lane::Welcome> Lane::Hello(const HelloOptions& options, Deadline 
   return welcome;
 }
 
+template <typename Message>
+absl::StatusOr<std::span<const std::byte>> Lane::Ask(LaneKind kind, const Message& message,
+                                                     LaneKind answer, Deadline deadline) {
+  DUNLIN_CHECK(WhyNotValid(message, sizeof message).empty());
+  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
+  port_->Queue(kind, BytesOf(message));
+  return Exchange(answer, deadline);
+}
+
+template <typename Message>
+absl::Status Lane::AskToAct(LaneKind kind, const Message& message, LaneKind answer,
+                            const char* what, Deadline deadline) {
+  DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
+                          Ask(kind, message, answer, deadline));
+  if (body.empty()) return absl::OkStatus();
+  return BreakByProtocol(std::string(what) + ": expected 0 bytes, found " +
+                         std::to_string(body.size()));
+}
+
 absl::StatusOr<Lane::Blocks> Lane::RequestBlocks(SizeClass size_class, uint32_t want,
                                                  uint64_t run_bytes, uint64_t resolved_batch,
                                                  Deadline deadline) {
   const BlocksRequest request{size_class, want, run_bytes, resolved_batch};
-  DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
-  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
-  port_->Queue(LaneKind::kBlocksRequest, BytesOf(request));
   DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
-                          Exchange(LaneKind::kBlocksReply, deadline));
+                          Ask(LaneKind::kBlocksRequest, request, LaneKind::kBlocksReply, deadline));
   BlocksReply reply{};
   if (body.size() < sizeof reply) {
     return BreakByProtocol("blocks reply: expected at least " + std::to_string(sizeof reply) +
@@ -151,38 +167,19 @@ absl::Status Lane::ReturnBlocks(std::span<const ReturnedBlock> blocks, uint64_t 
 }
 
 absl::Status Lane::Expire(uint64_t slot_address, uint64_t word, Deadline deadline) {
-  const ExpireRequest request{slot_address, word};
-  DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
-  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
-  port_->Queue(LaneKind::kExpireRequest, BytesOf(request));
-  DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
-                          Exchange(LaneKind::kExpireReply, deadline));
-  if (!body.empty()) {
-    return BreakByProtocol("expire reply: expected 0 bytes, found " + std::to_string(body.size()));
-  }
-  return absl::OkStatus();
+  return AskToAct(LaneKind::kExpireRequest, ExpireRequest{slot_address, word},
+                  LaneKind::kExpireReply, "expire reply", deadline);
 }
 
 absl::Status Lane::ExamineLock(uint64_t address, uint64_t word, Deadline deadline) {
-  const dunlin::ExamineLock request{address, word};
-  DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
-  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
-  port_->Queue(LaneKind::kExamineLock, BytesOf(request));
-  DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
-                          Exchange(LaneKind::kLockExamined, deadline));
-  if (!body.empty()) {
-    return BreakByProtocol("lock examined: expected 0 bytes, found " + std::to_string(body.size()));
-  }
-  return absl::OkStatus();
+  return AskToAct(LaneKind::kExamineLock, dunlin::ExamineLock{address, word},
+                  LaneKind::kLockExamined, "lock examined", deadline);
 }
 
 absl::StatusOr<GrowOutcome> Lane::Grow(uint32_t position, uint32_t depth, Deadline deadline) {
-  const GrowRequest request{position, depth};
-  DUNLIN_CHECK(WhyNotValid(request, sizeof request).empty());
-  DUNLIN_RETURN_IF_ERROR(port_->CheckQuiet());
-  port_->Queue(LaneKind::kGrowRequest, BytesOf(request));
-  DUNLIN_ASSIGN_OR_RETURN(const std::span<const std::byte> body,
-                          Exchange(LaneKind::kGrowReply, deadline));
+  DUNLIN_ASSIGN_OR_RETURN(
+      const std::span<const std::byte> body,
+      Ask(LaneKind::kGrowRequest, GrowRequest{position, depth}, LaneKind::kGrowReply, deadline));
   GrowReply reply{};
   if (body.size() == sizeof reply) std::memcpy(&reply, body.data(), sizeof reply);
   const std::string why = WhyNotValid(reply, body.size());

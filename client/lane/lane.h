@@ -132,6 +132,14 @@ class Lane {
   // Sends what is queued and receives one frame, which must be of kind `expected`.
   absl::StatusOr<std::span<const std::byte>> Exchange(LaneKind expected, Deadline deadline,
                                                       UniqueFd* descriptor = nullptr);
+  // Sends one fixed message and receives its answer. REQUIRES: WhyNotValid accepts the message.
+  template <typename Message>
+  absl::StatusOr<std::span<const std::byte>> Ask(LaneKind kind, const Message& message,
+                                                 LaneKind answer, Deadline deadline);
+  // The same, where the answer has no body; `what` names it.
+  template <typename Message>
+  absl::Status AskToAct(LaneKind kind, const Message& message, LaneKind answer, const char* what,
+                        Deadline deadline);
   absl::StatusOr<control::ControlReply> Control(const control::ControlRequest& request,
                                                 control::ControlReply::ReplyCase expected,
                                                 Deadline deadline, UniqueFd* descriptor = nullptr);

@@ -256,8 +256,8 @@ void SessionImpl::Post(Operation& op) {
   channel_->Post(&op.chain);
 }
 
-// The clock is first looked at when an
-// operation has to wait for anything: those that don't are done long before.
+// The clock is first looked at when an operation has to wait for anything: those that don't are
+// done long before.
 Deadline SessionImpl::DeadlineOf(Operation& op) {
   if (!op.deadline.has_value()) op.deadline = Deadline::After(op.patience, clock_);
   return *op.deadline;
@@ -284,14 +284,15 @@ bool SessionImpl::Wait(Operation& op) {
 }
 
 void SessionImpl::ExamineLock(Operation& op, const PutMachine& put) {
-  if (put.awaited().address == 0) return;
+  const PutMachine::AwaitedLock lock = put.awaited();
+  if (lock.address == 0) return;
   const int64_t now = clock_.NowNanos();
   if (op.examine_at == 0) op.examine_at = now + kExamineAfter;
   if (now < op.examine_at) return;
   op.examine_at = now + kExamineEvery;
   // Without an answer the wait goes on to its deadline; a lost connection is noticed by the next
   // chain.
-  (void)link_->lane->ExamineLock(put.awaited().address, put.awaited().word.raw(), DeadlineOf(op));
+  (void)link_->lane->ExamineLock(lock.address, lock.word.raw(), DeadlineOf(op));
 }
 
 // The index has no slot for the key: has the server split its subtable. True: the put goes on, or

@@ -48,11 +48,7 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
     ticks_.Set(link_->tick, link_->tick_asked, link_->tick_answered, !same_server);
     tick_read_at_ = link_->tick_answered;
   }
-  const Superblock& constants = link_->constants;
-  access_.Begin(read_only_ ? AccessArea{}
-                           : AccessArea{constants.access_offset,
-                                        static_cast<uint32_t>(constants.access_strips)},
-                link_->session_word);
+  access_.Begin(read_only_ ? AccessArea{} : AccessArea::Of(link_->constants), link_->session_word);
   access_.under_way = false;
   losses_seen_ = origin_.health->losses();
   env_.now = last_tick_ = Tick();

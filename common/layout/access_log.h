@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "common/layout/superblock.h"
 #include "common/layout/word.h"
 
 namespace dunlin {
@@ -25,6 +26,13 @@ static_assert(sizeof(AccessStrip) == kStripBytes);
 struct AccessArea {
   uint64_t offset = 0;  // in the region; 0: there is none
   uint32_t strips = 0;  // of each session word
+
+  static constexpr AccessArea Of(const Superblock& s) {
+    return {s.access_offset, static_cast<uint32_t>(s.access_strips)};
+  }
+  constexpr uint64_t Bytes(uint32_t session_words) const {
+    return uint64_t{session_words} * strips * kStripBytes;
+  }
 
   // Where the strip of that number goes.
   constexpr uint64_t Address(uint32_t session_word, uint64_t number) const {

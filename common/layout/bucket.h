@@ -44,9 +44,12 @@ class BucketHeader {
   }
   // The lock of the same subtable, held. REQUIRES: 1 <= owner <= kMaxOwner.
   constexpr BucketHeader HeldBy(uint32_t owner, uint32_t operation) const {
-    return BucketHeader((raw_ & kIdentityMask) | uint64_t{owner} << kOwnerShift |
+    return BucketHeader(Unheld().raw_ | uint64_t{owner} << kOwnerShift |
                         uint64_t{operation & kMaxOperation} << kOperationShift);
   }
+
+  // The free word of the same subtable.
+  constexpr BucketHeader Unheld() const { return BucketHeader(raw_ & kIdentityMask); }
 
   constexpr uint64_t raw() const { return raw_; }
   constexpr bool SameIdentity(BucketHeader other) const {

@@ -41,7 +41,7 @@ std::string WhyAreasOverlap(const Superblock& s) {
   const Area areas[] = {
       {"session words", s.session_offset, uint64_t{s.session_words} * kSessionWordBytes},
       {"access strips", strips ? s.access_offset : RoundUpToPage(session_end),
-       strips ? s.session_words * s.access_strips * kStripBytes : 0},
+       AccessArea::Of(s).Bytes(s.session_words)},
       {"directory", s.directory_offset, s.directory_bytes},
       {"index", s.index_offset, s.index_bytes},
       {"heap", s.heap_offset, s.heap_bytes},

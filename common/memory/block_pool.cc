@@ -284,22 +284,26 @@ uint16_t BlockPool::GenerationAt(Place place) const {
   return static_cast<uint16_t>(slabs_[place.owner].blocks[place.index]);
 }
 
-bool BlockPool::AllocatedAt(Place place, uint32_t generation, uint64_t mask) const {
-  return StateAt(place) == State::kAllocated && ((GenerationAt(place) ^ generation) & mask) == 0;
+std::optional<BlockPool::Place> BlockPool::LocateAllocated(SlotWord word) const {
+  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
+  if (!place || StateAt(*place) != State::kAllocated) return std::nullopt;
+  const bool same = (GenerationAt(*place) & SlotWord::kGenerationMask) == word.generation();
+  return same ? place : std::nullopt;
+}
+
+std::optional<BlockPool::Place> BlockPool::LocateAllocated(BlockRef block) const {
+  std::optional<Place> place = Locate(block.heap_offset(), block.size_class());
+  if (!place || StateAt(*place) != State::kAllocated) return std::nullopt;
+  return GenerationAt(*place) == block.generation() ? place : std::nullopt;
 }
 
 std::optional<BlockRef> BlockPool::Find(SlotWord word) const {
-  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
-  if (!place || !AllocatedAt(*place, word.generation(), SlotWord::kGenerationMask)) {
-    return std::nullopt;
-  }
+  std::optional<Place> place = LocateAllocated(word);
+  if (!place) return std::nullopt;
   return BlockRef(word.heap_offset(), word.size_class(), GenerationAt(*place));
 }
 
-bool BlockPool::Allocated(BlockRef block) const {
-  std::optional<Place> place = Locate(block.heap_offset(), block.size_class());
-  return place && AllocatedAt(*place, block.generation(), 0xFFFF);
-}
+bool BlockPool::Allocated(BlockRef block) const { return LocateAllocated(block).has_value(); }
 
 void BlockPool::Prefetch(SlotWord word) const {
   std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
@@ -332,17 +336,14 @@ void BlockPool::MoveToGrace(Place place, BlockRef block) {
 }
 
 bool BlockPool::StartGrace(BlockRef block) {
-  std::optional<Place> place = Locate(block.heap_offset(), block.size_class());
-  if (!place || !AllocatedAt(*place, block.generation(), 0xFFFF)) return false;
-  MoveToGrace(*place, block);
-  return true;
+  std::optional<Place> place = LocateAllocated(block);
+  if (place) MoveToGrace(*place, block);
+  return place.has_value();
 }
 
 std::optional<BlockRef> BlockPool::StartGrace(SlotWord word) {
-  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
-  if (!place || !AllocatedAt(*place, word.generation(), SlotWord::kGenerationMask)) {
-    return std::nullopt;
-  }
+  std::optional<Place> place = LocateAllocated(word);
+  if (!place) return std::nullopt;
   BlockRef block(word.heap_offset(), word.size_class(), GenerationAt(*place));
   MoveToGrace(*place, block);
   return block;

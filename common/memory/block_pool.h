@@ -201,8 +201,9 @@ class BlockPool {
   std::optional<Place> Locate(uint64_t heap_offset, SizeClass c) const;
   State StateAt(Place place) const;
   uint16_t GenerationAt(Place place) const;
-  // Of that generation under `mask`.
-  bool AllocatedAt(Place place, uint32_t generation, uint64_t mask) const;
+  // Of an allocated block of that generation; of a word's, the low bits of it.
+  std::optional<Place> LocateAllocated(SlotWord word) const;
+  std::optional<Place> LocateAllocated(BlockRef block) const;
   void MoveToGrace(Place place, BlockRef block);
 
   std::optional<uint32_t> TakePages(uint32_t pages, uint64_t tick);
@@ -223,7 +224,12 @@ class BlockPool {
   void SetSuspect(Place place, bool suspect);
   uint32_t AdvanceSlabHand(SizeClass c, uint32_t most, uint32_t want, std::vector<BlockRef>& out);
   uint32_t AdvanceRunHand(uint32_t most, uint32_t want, std::vector<BlockRef>& out);
-  BlockRef BlockAt(const Slab& slab, uint32_t block) const;
+  static BlockRef BlockAt(const Slab& slab, uint32_t block);
+  static BlockRef BlockAt(const Run& run);
+  // Where the hand stands, come round if need be; null if there is no slab at all.
+  Slab* NextSlab(Hand& hand);
+  // Takes one use away; false if there is none left.
+  static bool TakeUse(BlockMeta& meta);
   void CloseSlab(uint32_t slab, uint64_t tick);
   static bool CoolDown(Slab& slab);
   void AppendUsed(const Slab& slab, std::vector<BlockRef>& out) const;

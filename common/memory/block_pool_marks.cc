@@ -5,10 +5,14 @@
 
 namespace dunlin {
 
-BlockRef BlockPool::BlockAt(const Slab& slab, uint32_t block) const {
+BlockRef BlockPool::BlockAt(const Slab& slab, uint32_t block) {
   return BlockRef(
       uint64_t{slab.first_page} * kPageBytes + uint64_t{block} * BlockBytes(slab.size_class),
       slab.size_class, static_cast<uint16_t>(slab.blocks[block]));
+}
+
+BlockRef BlockPool::BlockAt(const Run& run) {
+  return BlockRef(uint64_t{run.first_page} * kPageBytes, kRunClass, run.generation);
 }
 
 // Suspicion.
@@ -55,9 +59,7 @@ uint64_t BlockPool::CollectSuspects(uint64_t cursor, uint32_t most,
   return VisitAllocated(cursor, most, [&](Place place) {
     if ((place.owner & kRunFlag) != 0) {
       const Run& run = runs_[place.owner & ~kRunFlag];
-      if (run.suspect) {
-        out.emplace_back(uint64_t{run.first_page} * kPageBytes, kRunClass, run.generation);
-      }
+      if (run.suspect) out.push_back(BlockAt(run));
       return;
     }
     const Slab& slab = slabs_[place.owner];
@@ -66,22 +68,18 @@ uint64_t BlockPool::CollectSuspects(uint64_t cursor, uint32_t most,
 }
 
 void BlockPool::Acquit(SlotWord word) {
-  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
-  if (place && AllocatedAt(*place, word.generation(), SlotWord::kGenerationMask)) {
-    SetSuspect(*place, false);
-  }
+  if (std::optional<Place> place = LocateAllocated(word)) SetSuspect(*place, false);
 }
 
 void BlockPool::Acquit(BlockRef block) {
-  std::optional<Place> place = Locate(block.heap_offset(), block.size_class());
-  if (place && AllocatedAt(*place, block.generation(), 0xFFFF)) SetSuspect(*place, false);
+  if (std::optional<Place> place = LocateAllocated(block)) SetSuspect(*place, false);
 }
 
 // Use.
 
 void BlockPool::NoteUse(SlotWord word) {
-  std::optional<Place> place = Locate(word.heap_offset(), word.size_class());
-  if (!place || !AllocatedAt(*place, word.generation(), SlotWord::kGenerationMask)) return;
+  std::optional<Place> place = LocateAllocated(word);
+  if (!place) return;
   if ((place->owner & kRunFlag) != 0) {
     Run& run = runs_[place->owner & ~kRunFlag];
     if (run.uses < kMostUses) ++run.uses;
@@ -89,6 +87,18 @@ void BlockPool::NoteUse(SlotWord word) {
   }
   BlockMeta& meta = slabs_[place->owner].blocks[place->index];
   if ((meta >> kUsesShift & kMostUses) < kMostUses) meta += 1u << kUsesShift;
+}
+
+bool BlockPool::TakeUse(BlockMeta& meta) {
+  if ((meta >> kUsesShift & kMostUses) == 0) return false;
+  meta -= 1u << kUsesShift;
+  return true;
+}
+
+BlockPool::Slab* BlockPool::NextSlab(Hand& hand) {
+  if (slabs_.empty()) return nullptr;
+  if (hand.owner >= slabs_.size()) hand = {0, 0, hand.rounds + 1};
+  return &slabs_[hand.owner];
 }
 
 uint32_t BlockPool::AdvanceHand(SizeClass c, uint32_t most, uint32_t want,
@@ -103,9 +113,9 @@ uint32_t BlockPool::AdvanceSlabHand(SizeClass c, uint32_t most, uint32_t want,
   uint32_t passed = 0;
   // Whole slabs without an allocated block of ours; a round of them means that there is none.
   for (size_t skipped = 0; passed < most && out.size() < enough && skipped <= slabs_.size();) {
-    if (slabs_.empty()) break;
-    if (hand.owner >= slabs_.size()) hand = {0, 0, hand.rounds + 1};
-    Slab& slab = slabs_[hand.owner];
+    Slab* const next = NextSlab(hand);
+    if (next == nullptr) break;
+    Slab& slab = *next;
     if (!slab.blocks || slab.size_class != c || hand.block >= slab.block_count) {
       hand = {hand.owner + 1, 0, hand.rounds};
       ++skipped;
@@ -115,11 +125,7 @@ uint32_t BlockPool::AdvanceSlabHand(SizeClass c, uint32_t most, uint32_t want,
     if (StateOf(meta) == State::kAllocated) {
       skipped = 0;
       ++passed;
-      if ((meta >> kUsesShift & kMostUses) != 0) {
-        meta -= 1u << kUsesShift;
-      } else {
-        out.push_back(BlockAt(slab, hand.block));
-      }
+      if (!TakeUse(meta)) out.push_back(BlockAt(slab, hand.block));
     }
     ++hand.block;
   }
@@ -138,7 +144,7 @@ uint32_t BlockPool::AdvanceRunHand(uint32_t most, uint32_t want, std::vector<Blo
     if (run.uses != 0) {
       --run.uses;
     } else {
-      out.emplace_back(uint64_t{run.first_page} * kPageBytes, kRunClass, run.generation);
+      out.push_back(BlockAt(run));
     }
   }
   return passed;
@@ -195,9 +201,7 @@ bool BlockPool::CoolDown(Slab& slab) {
     BlockMeta& meta = slab.blocks[b];
     if (StateOf(meta) != State::kAllocated) continue;
     ++allocated;
-    if ((meta >> kUsesShift & kMostUses) == 0) continue;
-    ++used;
-    meta -= 1u << kUsesShift;
+    used += TakeUse(meta);
   }
   return used * 4 <= allocated;
 }
@@ -207,10 +211,9 @@ uint64_t BlockPool::CloseNext(SizeClass c, uint64_t tick, std::vector<BlockRef>&
   Hand& hand = hands_[c];
   uint32_t cooled = 0;
   for (size_t looked = 0; looked < slabs_.size() && cooled < kMostCooled; ++looked) {
-    if (hand.owner >= slabs_.size()) hand = {0, 0, hand.rounds + 1};
+    Slab& slab = *NextSlab(hand);
     const uint32_t index = hand.owner;
     hand = {index + 1, 0, hand.rounds};
-    Slab& slab = slabs_[index];
     if (!slab.blocks || slab.size_class != c || slab.closed) continue;
     if (slab.free_count == slab.block_count) continue;
     ++cooled;
@@ -241,7 +244,7 @@ bool BlockPool::ClosePages(uint32_t first, uint32_t pages, uint64_t tick,
   for (const Run& run : runs_) {
     if (run.state != State::kAllocated) continue;
     if (run.first_page >= first + pages || run.first_page + run.pages <= first) continue;
-    out.emplace_back(uint64_t{run.first_page} * kPageBytes, kRunClass, run.generation);
+    out.push_back(BlockAt(run));
   }
   return true;
 }

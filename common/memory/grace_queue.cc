@@ -16,9 +16,7 @@ void GraceQueue::Push(BlockRef block, uint64_t tick) {
 std::optional<BlockRef> GraceQueue::Pop(uint64_t tick, const HoldBack& hold) {
   if (!Due(tick)) return std::nullopt;
   Group& group = groups_.front();
-  if (hold.seen <= group.tick || (hold.oldest != 0 && hold.oldest <= group.tick)) {
-    return std::nullopt;
-  }
+  if (!hold.Releases(group.tick)) return std::nullopt;
   BlockRef block = blocks_.front();
   blocks_.pop_front();
   if (--group.count == 0) groups_.pop_front();

@@ -14,6 +14,11 @@ namespace dunlin {
 struct HoldBack {
   uint64_t seen = 0;    // the tick at that look
   uint64_t oldest = 0;  // the smallest word that was not 0, or 0 if none
+
+  // Whether nobody can be in the midst of a call that began before `tick`, when something was
+  // unlinked. The look must be later than that: one from before says nothing about a call that
+  // began in between and found it still linked.
+  bool Releases(uint64_t tick) const { return seen > tick && (oldest == 0 || oldest > tick); }
 };
 
 // Blocks that wait for their grace period, first in, first out. 8 bytes a block. Not thread safe.
@@ -24,9 +29,7 @@ class GraceQueue {
   // Ticks never decrease from call to call.
   void Push(BlockRef block, uint64_t tick);
 
-  // The oldest block, if it was pushed at T with T + grace <= tick, and the words were looked at
-  // after T and none of them lay in (0, T]. The look must be later than T: one from before says
-  // nothing about a call that began in between and found the block still linked.
+  // The oldest block, if it was pushed at T with T + grace <= tick and `hold` releases T.
   std::optional<BlockRef> Pop(uint64_t tick, const HoldBack& hold);
 
   // Whether only a (new) look at the words is missing.

@@ -141,7 +141,7 @@ Action Put::OnLock(const Env& env, Chain& chain) {
   const BucketHeader seen(chain.work[lock_work_].result);
   lock_seen_ = seen;
   if (DUNLIN_MUTATION(kLockObserved) && !seen.SameIdentity(lock_free_)) {
-    lock_free_ = BucketHeader(seen.raw() & BucketHeader::kIdentityMask);
+    lock_free_ = seen.Unheld();
     return LockAndRead(env, chain);
   }
   bool stale = !seen.SameIdentity(lock_free_) ||
@@ -189,7 +189,7 @@ Action Put::OnAbsent(const Env& env, Chain& chain) {
   if (!alone) {
     state_ = State::kReady;
     hint_ = {};
-    awaited_ = {lock_address_, lock_seen_};
+    awaits_lock_ = true;
     return Action::kWait;
   }
   if (lookup_.saw_corrupt()) return ReleaseThen(env, chain, Action::kDone, Result::kDataLoss);
@@ -264,7 +264,7 @@ Action Put::Overtaken(const Env& env, Chain& chain, SlotWord now) {
   if (!fits || tries_again) return Cold(env, chain);
   if (now.frozen()) {
     state_ = State::kReady;
-    awaited_ = {};
+    awaits_lock_ = false;
     return Action::kWait;
   }
   found_ = {expected_.slot_address, now, 0, 0};
@@ -340,7 +340,7 @@ Action Put::AfterRelease(const Env& env, Chain& chain) {
       return Cold(env, chain);
     default:
       state_ = State::kReady;
-      awaited_ = {};
+      awaits_lock_ = false;
       return after_release_;
   }
 }

@@ -56,7 +56,9 @@ class Put {
     uint64_t address = 0;
     BucketHeader word;
   };
-  const AwaitedLock& awaited() const { return awaited_; }
+  AwaitedLock awaited() const {
+    return awaits_lock_ ? AwaitedLock{lock_address_, lock_seen_} : AwaitedLock{};
+  }
   // After kIndexFull: begins the search for a slot anew, with the block that it has.
   void TryAgain() {
     state_ = State::kReady;
@@ -130,6 +132,7 @@ class Put {
   Result failure_ = Result::kOk;
   bool written_ = false;  // the record is in the region
   bool holding_ = false;  // the lock of the first bucket
+  bool awaits_lock_ = false;
   bool absorbed_ = false;
   bool expected_seen_ = false;  // expected_ was current during this call, its key compared
   Action after_release_ = Action::kDone;
@@ -152,7 +155,6 @@ class Put {
   BucketHeader lock_free_;
   BucketHeader lock_held_;
   BucketHeader lock_seen_;
-  AwaitedLock awaited_;
   Block block_;
   Lookup lookup_;
   Freed freed_;

@@ -1,7 +1,5 @@
 #include "server/eviction/evictor.h"
 
-#include <algorithm>
-
 #include "common/memory/slab_shape.h"
 #include "server/index/slot_finder.h"
 
@@ -26,7 +24,9 @@ Evictor::Evictor(const RegionView& region, const Parts& parts)
     : region_(region),
       parts_(parts),
       grace_(region.geometry().grace),
-      ahead_(grace_ + grace_ / 2 + kAheadTicks) {}
+      ahead_(grace_ + grace_ / 2 + kAheadTicks),
+      most_free_(parts.allocator->pool().heap_bytes() / kMostFreeShare),
+      words_(parts.atomics, parts.allocator) {}
 
 void Evictor::Update(uint64_t tick) {
   const uint64_t passed = tick - updated_at_;
@@ -47,20 +47,17 @@ void Evictor::Update(uint64_t tick) {
   }
 }
 
-uint64_t Evictor::BytesOf(SizeClass c) const { return BlockBytes(c); }
-
 // Bytes of the class that should be free or about to be.
 uint64_t Evictor::Wanted(SizeClass c) const {
   const Class& k = classes_[c];
   if (k.rate == 0) return 0;
   const double blocks = k.rate * static_cast<double>(ahead_);
-  const uint64_t most = parts_.allocator->pool().heap_bytes() / kMostFreeShare;
-  return std::min(most, (static_cast<uint64_t>(blocks) + kLeastBlocks) * BytesOf(c));
+  return std::min(most_free_, (static_cast<uint64_t>(blocks) + kLeastBlocks) * BlockBytes(c));
 }
 
 uint64_t Evictor::Missing(SizeClass c, double share) const {
   const BlockPool::ClassUse& use = parts_.allocator->pool().use(c);
-  const uint64_t there = (use.free - use.closed + use.grace) * BytesOf(c);
+  const uint64_t there = (use.free - use.closed + use.grace) * BlockBytes(c);
   const uint64_t wanted = static_cast<uint64_t>(static_cast<double>(Wanted(c)) * share);
   return wanted > there ? wanted - there : 0;
 }
@@ -69,8 +66,7 @@ uint64_t Evictor::Missing(SizeClass c, double share) const {
 double Evictor::ShareOfWanted() const {
   uint64_t wanted = 0;
   for (uint32_t c = 1; c <= kLastSlabClass; ++c) wanted += Wanted(static_cast<SizeClass>(c));
-  const uint64_t most = parts_.allocator->pool().heap_bytes() / kMostFreeShare;
-  return wanted <= most ? 1 : static_cast<double>(most) / static_cast<double>(wanted);
+  return wanted <= most_free_ ? 1 : static_cast<double>(most_free_) / static_cast<double>(wanted);
 }
 
 // How long a record of the class lives without being used, as far as is known.
@@ -119,7 +115,7 @@ bool Evictor::Serve(SizeClass c, uint64_t missing, uint64_t tick) {
     if (GiveUpSlab(oldest, tick)) return true;
   }
   victims_.clear();
-  const uint64_t blocks = std::min<uint64_t>(kEvictionsPerStep, missing / BytesOf(c) + 1);
+  const uint64_t blocks = std::min<uint64_t>(kEvictionsPerStep, missing / BlockBytes(c) + 1);
   const uint32_t passed = parts_.allocator->marks().AdvanceHand(
       c, kPassedPerStep, static_cast<uint32_t>(blocks), victims_);
   EvictAll(tick);
@@ -163,8 +159,7 @@ uint64_t Evictor::MissingRunPages() const {
   const BlockPool& pool = parts_.allocator->pool();
   const uint64_t there = pool.free_page_bytes() / kPageBytes + leaving_pages_;
   const double wanted = classes_[kRunClass].rate * static_cast<double>(ahead_);
-  const uint64_t most = pool.page_count() / kMostFreeShare;
-  const uint64_t pages = std::min(static_cast<uint64_t>(wanted), most);
+  const uint64_t pages = std::min(static_cast<uint64_t>(wanted), most_free_ / kPageBytes);
   return pages > there ? pages - there : 0;
 }
 
@@ -223,13 +218,7 @@ void Evictor::Evict(BlockRef block, uint64_t tick) {
   std::optional<FoundSlot> slot = FindSlot(region_, *parts_.index, parts_.allocator->pool(), block);
   // In somebody's hands, or being moved by a split.
   if (!slot || slot->word.frozen()) return;
-  absl::StatusOr<uint64_t> found =
-      parts_.atomics->CompareSwap(slot->address, slot->word.raw(), SlotWord::Empty().raw());
-  if (!found.ok()) {
-    fault_.Update(found.status());
-  } else if (*found == slot->word.raw() && parts_.allocator->Return(slot->word, tick)) {
-    ++evicted_;
-  }
+  evicted_ += words_.Unlink(slot->address, slot->word, tick);
 }
 
 }  // namespace dunlin

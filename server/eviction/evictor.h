@@ -10,6 +10,7 @@
 #include "common/fabric/atomic_agent.h"
 #include "common/memory/allocator.h"
 #include "server/index/index_space.h"
+#include "server/index/word_changer.h"
 #include "server/region_view.h"
 
 namespace dunlin {
@@ -41,7 +42,7 @@ class Evictor {
   uint64_t evicted() const { return evicted_; }
   uint64_t slabs_given_up() const { return slabs_given_up_; }
   // Not OK: a word could not be changed.
-  const absl::Status& fault() const { return fault_; }
+  const absl::Status& fault() const { return words_.fault(); }
 
  private:
   struct Class {
@@ -54,7 +55,6 @@ class Evictor {
   static constexpr uint64_t kNever = ~uint64_t{0};
 
   void Update(uint64_t tick);
-  uint64_t BytesOf(SizeClass c) const;
   uint64_t Wanted(SizeClass c) const;
   uint64_t Missing(SizeClass c, double share) const;
   double ShareOfWanted() const;
@@ -73,7 +73,9 @@ class Evictor {
   RegionView region_;
   const Parts parts_;
   const uint64_t grace_;
-  const uint64_t ahead_;  // ticks for which blocks are to be there
+  const uint64_t ahead_;      // ticks for which blocks are to be there
+  const uint64_t most_free_;  // bytes of the heap
+  WordChanger words_;
   std::array<Class, kRunClass + 1> classes_{};
   uint64_t updated_at_ = 0;
   uint32_t run_pages_ = 0;  // of the largest run that was lately asked for in vain
@@ -91,7 +93,6 @@ class Evictor {
   std::vector<BlockRef> victims_;
   uint64_t evicted_ = 0;
   uint64_t slabs_given_up_ = 0;
-  absl::Status fault_;
 };
 
 }  // namespace dunlin

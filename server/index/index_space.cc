@@ -119,11 +119,8 @@ void IndexSpace::Publish(const Subtable& old, const uint64_t children[2]) {
 }
 
 void IndexSpace::Advance(uint64_t tick, const HoldBack& hold) {
-  while (GraceDue(tick)) {
-    const Retired& oldest = retired_.front();
-    const bool held = hold.oldest != 0 && hold.oldest <= oldest.tick;
-    if (hold.seen <= oldest.tick || held) return;
-    free_.push_back({oldest.address, true});
+  while (GraceDue(tick) && hold.Releases(retired_.front().tick)) {
+    free_.push_back({retired_.front().address, true});
     retired_.pop_front();
   }
 }

@@ -70,7 +70,7 @@ class IndexSpace {
   void Publish(const Subtable& old, const uint64_t children[2]);
   // Its headers are 0: after the grace period it may be used again.
   void Retire(uint64_t address, uint64_t tick) { retired_.push_back({address, tick}); }
-  // Ends what is over of it. Says whether only a look at the sessions' words is missing.
+  // Ends what is over of it.
   void Advance(uint64_t tick, const HoldBack& hold);
   bool GraceDue(uint64_t tick) const {
     return !retired_.empty() && retired_.front().tick + grace_ <= tick;

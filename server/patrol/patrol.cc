@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/memory/slab_shape.h"
 #include "server/index/slot_finder.h"
 #include "server/patrol/relocate.h"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr uint32_t kBucketsPerStep = 64;
 constexpr uint32_t kBlocksPerStep = 16'384;
 constexpr uint64_t kSparseBelow = 8;   // of the heap's pages, 1/8 free: sparse slabs are emptied
-constexpr uint64_t kSlabsAtATime = 8;  // of the heap's slabs, 1/8
+constexpr uint32_t kSlabsAtATime = 8;  // of the heap's slabs, 1/8
 constexpr uint32_t kWalksToEmpty = 2;
 constexpr uint32_t kVainWalks = 3;
 
@@ -25,7 +26,8 @@ Patrol::Patrol(const RegionView& region, const Parts& parts, uint32_t server_ses
       server_session_(server_session),
       period_(period),
       grace_(region.geometry().grace),
-      empties_(empties) {}
+      empties_(empties),
+      words_(parts.atomics, parts.allocator) {}
 
 bool Patrol::Due(uint64_t tick) const {
   if (phase_ != Phase::kRest) return true;
@@ -103,9 +105,7 @@ void Patrol::ChooseSparse() {
   }
   walks_closed_ = 0;
   if (pool.free_page_bytes() >= pool.heap_bytes() / kSparseBelow) return;
-  pool.CloseSparse(static_cast<uint32_t>(
-                       std::max<uint64_t>(1, pool.heap_bytes() / kPageBytes / 64 / kSlabsAtATime)),
-                   tick_);
+  pool.CloseSparse(std::max(1u, pool.page_count() / kMaxSlabPages / kSlabsAtATime), tick_);
 }
 
 // Mark and sweep.
@@ -171,9 +171,7 @@ void Patrol::Ahead(SlotWord word) const {
 void Patrol::Header(uint64_t address, BucketHeader header) {
   if (!header.held() || header.owner() == server_session_) return;
   if (parts_.sessions->Lives(header.owner())) return;
-  // Nobody else changes a held word, and its holder is no more.
-  const uint64_t free = header.raw() & BucketHeader::kIdentityMask;
-  if (Swap(address, header.raw(), free)) ++figures_.locks_released;
+  if (words_.ReleaseDead(address, header)) ++figures_.locks_released;
 }
 
 void Patrol::Slot(uint64_t address, SlotWord word) {
@@ -202,8 +200,7 @@ void Patrol::SubtableDone() {
 }
 
 void Patrol::Expire(uint64_t address, SlotWord word) {
-  if (!Swap(address, word.raw(), SlotWord::Empty().raw())) return;
-  parts_.allocator->Return(word, tick_);
+  if (!words_.Unlink(address, word, tick_)) return;
   ++figures_.expired;
   --subtable_.items;
   --subtable_.expiring;
@@ -219,20 +216,11 @@ void Patrol::Relocate(uint64_t address, SlotWord word) {
   bool moved = false;
   if (CopyRecord(region_.At(0), region_.geometry(), word, to)) {
     absl::StatusOr<bool> swung = SwingToCopy(*parts_.atomics, address, word, to);
-    if (!swung.ok()) {
-      fault_.Update(swung.status());
-      return;
-    }
+    if (!swung.ok()) return words_.Fail(swung.status());
     moved = *swung;
   }
   parts_.allocator->Return(moved ? word : to, tick_);
   figures_.relocated += moved;
-}
-
-bool Patrol::Swap(uint64_t address, uint64_t compare, uint64_t swap) {
-  absl::StatusOr<uint64_t> found = parts_.atomics->CompareSwap(address, compare, swap);
-  if (!found.ok()) fault_.Update(found.status());
-  return found.ok() && *found == compare;
 }
 
 }  // namespace dunlin

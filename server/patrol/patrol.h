@@ -9,6 +9,7 @@
 #include "common/memory/allocator.h"
 #include "server/index/index_space.h"
 #include "server/index/index_walk.h"
+#include "server/index/word_changer.h"
 #include "server/region_view.h"
 #include "server/session_registry.h"
 
@@ -73,7 +74,7 @@ class Patrol {
   const Figures& figures() const { return figures_; }
   uint32_t permille() const { return walk_ ? walk_->permille() : 0; }
   // Not OK: a word could not be changed.
-  const absl::Status& fault() const { return fault_; }
+  const absl::Status& fault() const { return words_.fault(); }
 
  private:
   friend class IndexWalk;
@@ -99,7 +100,6 @@ class Patrol {
 
   void Expire(uint64_t address, SlotWord word);
   void Relocate(uint64_t address, SlotWord word);
-  bool Swap(uint64_t address, uint64_t compare, uint64_t swap);
 
   RegionView region_;
   Parts parts_;
@@ -107,7 +107,7 @@ class Patrol {
   const uint64_t period_;
   const uint64_t grace_;
   const bool empties_;
-  absl::Status fault_;
+  WordChanger words_;
 
   Phase phase_ = Phase::kRest;
   bool second_ = false;  // the walk under way, or the next, is the second of a sweep

@@ -49,7 +49,7 @@ void System::Recover(uint32_t bucket) {
   uint64_t address = BucketAddress(bucket);
   BucketHeader held(WordAt(address));
   Log([&] { return "server: releases the lock of " + AddressName(address); });
-  CompareSwap(kNobody, address, held.raw(), held.raw() & BucketHeader::kIdentityMask);
+  CompareSwap(kNobody, address, held.raw(), held.Unheld().raw());
 }
 
 void System::RelocateRead(uint64_t slot_address) {

@@ -101,19 +101,6 @@ std::vector<Report> Classes(const ServerStatus& status) {
   return rows;
 }
 
-}  // namespace
-
-ExitCode RunPing(Context& context) {
-  const absl::StatusOr<Client::Pong> pong = context.client->Ping();
-  if (!pong.ok()) return Fail(context, pong.status());
-  Report report;
-  report.Add("release", pong->release);
-  report.Add("round_trip_ns", pong->round_trip.count(), Unit::kNanos);
-  return Print(context, report);
-}
-
-namespace {
-
 ExitCode PrintStatus(Context& context, const absl::StatusOr<ServerStatus>& status) {
   if (!status.ok()) return Fail(context, status.status());
   Report report;
@@ -139,6 +126,15 @@ ExitCode PrintStatus(Context& context, const absl::StatusOr<ServerStatus>& statu
 }
 
 }  // namespace
+
+ExitCode RunPing(Context& context) {
+  const absl::StatusOr<Client::Pong> pong = context.client->Ping();
+  if (!pong.ok()) return Fail(context, pong.status());
+  Report report;
+  report.Add("release", pong->release);
+  report.Add("round_trip_ns", pong->round_trip.count(), Unit::kNanos);
+  return Print(context, report);
+}
 
 ExitCode RunStatus(Context& context) {
   return PrintStatus(context, context.client->Status(/*count_index=*/true));

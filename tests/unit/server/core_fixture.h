@@ -178,7 +178,7 @@ class CoreFixture : public testing::Test {
   // The lock of a bucket, held by that session. Its address.
   uint64_t HoldLock(uint64_t bucket, uint32_t session, uint32_t operation = 1) {
     const uint64_t address = plan_.index_offset + bucket * kBucketBytes;
-    const BucketHeader free(LoadWord(At(address)) & BucketHeader::kIdentityMask);
+    const BucketHeader free = HeaderAt(address).Unheld();
     StoreWord(At(address), free.HeldBy(session, operation).raw());
     return address;
   }

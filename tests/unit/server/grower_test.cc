@@ -140,7 +140,7 @@ TEST_F(GrowerTest, AHeldLockIsWaitedForShortlyAndTheSplitDoneLater) {
   EXPECT_FALSE(grower_.awaited_lock());
   EXPECT_EQ(IndexNow(), before) << "no trace";
   EXPECT_FALSE(grower_.Next(filled_, now)) << "a pause";
-  StoreWord(At(lock), HeaderAt(lock).raw() & BucketHeader::kIdentityMask);
+  StoreWord(At(lock), HeaderAt(lock).Unheld().raw());
   const auto again = grower_.Next(filled_, now + 20);
   ASSERT_TRUE(again);
   grower_.Start(*again, now + 20);
@@ -155,7 +155,7 @@ TEST_F(GrowerTest, ALockThatIsGivenBackInTimeIsNoReasonToCancel) {
   Step(1);
   ASSERT_EQ(grower_.awaited_lock(), lock);
   grower_.Step(3);
-  StoreWord(At(lock), HeaderAt(lock).raw() & BucketHeader::kIdentityMask);
+  StoreWord(At(lock), HeaderAt(lock).Unheld().raw());
   for (int turn = 0; turn < 1000 && grower_.splitting() != nullptr; ++turn) grower_.Step(4);
   EXPECT_EQ(grower_.figures().splits, 1u);
   EXPECT_EQ(grower_.figures().cancelled, 0u);
