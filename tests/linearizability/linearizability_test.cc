@@ -11,7 +11,8 @@
 #include "dunlin/client.h"
 #include "tests/linearizability/fleet.h"
 #include "tests/support/cutting_proxy.h"
-#include "tests/support/server_process.h"
+#include "tests/support/environment.h"
+#include "tests/support/store_fixture.h"
 
 // What real client processes see of a real server, on the fabric under test. TEST_SECONDS makes the
 // long run longer, TEST_SEED repeats its choices (but not the scheduler's).
@@ -19,23 +20,10 @@
 namespace dunlin::testing {
 namespace {
 
-uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-class LinearizabilityTest : public ::testing::Test {
+class LinearizabilityTest : public StoreFixture {
  protected:
   void SetUp() override {
-    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
-                                        .memory = "256MiB",
-                                        .more = {"--grace", "100ms"},
-                                        .fabric = FabricUnderTest()});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = *std::move(client);
+    ASSERT_NO_FATAL_FAILURE(StartServer({"--grace", "100ms"}, "256MiB"));
     plan_.binary = DUNLIN_CLIENT_BINARY;
     plan_.target = server_->target();
     plan_.folder = server_->folder();
@@ -73,8 +61,6 @@ class LinearizabilityTest : public ::testing::Test {
   }
 
   FleetPlan plan_;
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
 };
 
 TEST_F(LinearizabilityTest, OfClientsThatDieAndHang) {

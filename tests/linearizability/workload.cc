@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/support/answer_of.h"
 #include "tests/support/stamped_value.h"
 
 namespace dunlin::testing {
@@ -62,33 +63,6 @@ int64_t Unscheduled(int schedule) {
   char* second = nullptr;
   std::strtoll(text, &second, 10);
   return std::strtoll(second, nullptr, 10);
-}
-
-std::optional<Answer> AnswerOf(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kOk:
-      return Answer::kOk;
-    case Outcome::kNotFound:
-      return Answer::kNotFound;
-    case Outcome::kExists:
-      return Answer::kExists;
-    case Outcome::kVersionMismatch:
-      return Answer::kVersionMismatch;
-    case Outcome::kNotInteger:
-      return Answer::kNotInteger;
-    case Outcome::kOverflow:
-      return Answer::kOverflow;
-    case Outcome::kUnknown:
-      return Answer::kUnknown;
-    case Outcome::kMemoryFull:
-    case Outcome::kIndexFull:
-    case Outcome::kContended:
-    case Outcome::kDeadlineExceeded:
-    case Outcome::kUnavailable:
-      return Answer::kNoEffect;
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace

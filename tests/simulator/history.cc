@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tests/support/answer_of.h"
 #include "tests/support/linearizability/checker.h"
 
 namespace dunlin::simulator {
@@ -77,25 +78,9 @@ void AddEvictions(std::vector<Operation>* operations) {
 }  // namespace
 
 Answer AnswerOf(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kOk:
-    case Outcome::kBufferTooSmall:
-      return Answer::kOk;
-    case Outcome::kNotFound:
-      return Answer::kNotFound;
-    case Outcome::kExists:
-      return Answer::kExists;
-    case Outcome::kVersionMismatch:
-      return Answer::kVersionMismatch;
-    case Outcome::kNotInteger:
-      return Answer::kNotInteger;
-    case Outcome::kOverflow:
-      return Answer::kOverflow;
-    case Outcome::kUnknown:
-      return Answer::kUnknown;
-    default:
-      return Answer::kNoEffect;
-  }
+  // The key was found, with its size.
+  if (outcome == Outcome::kBufferTooSmall) return Answer::kOk;
+  return testing::AnswerOf(outcome).value_or(Answer::kNoEffect);
 }
 
 HistoryReport CheckHistory(const History& history, const std::vector<int64_t>& crashes,

@@ -51,21 +51,12 @@ std::string ServerProcess::target() const {
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const Options& options) {
   auto server = std::unique_ptr<ServerProcess>(new ServerProcess());
   server->options_ = options;
-  std::string pattern = (std::filesystem::temp_directory_path() / "dunlin-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) {
-    return absl::InternalError("mkdtemp: " + std::string(std::strerror(errno)));
-  }
-  server->folder_ = pattern;
-  server->socket_ = pattern + "/dunlin.sock";
+  server->socket_ = server->folder() + "/dunlin.sock";
   DUNLIN_RETURN_IF_ERROR(server->Launch());
   return server;
 }
 
-ServerProcess::~ServerProcess() {
-  Kill();
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-}
+ServerProcess::~ServerProcess() { Kill(); }
 
 absl::Status ServerProcess::Launch() {
   std::vector<std::string> words = {options_.binary, "--socket", socket_, "--memory",
@@ -78,7 +69,7 @@ absl::Status ServerProcess::Launch() {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  std::string log = folder_ + "/log";
+  std::string log = folder() + "/log";
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -128,7 +119,7 @@ bool ServerProcess::LearnPort() {
 }
 
 std::string ServerProcess::Log() const {
-  std::ifstream file(folder_ + "/log");
+  std::ifstream file(folder() + "/log");
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tests/support/temporary_folder.h"
 
 namespace dunlin::testing {
 
@@ -39,7 +40,7 @@ class ServerProcess {
   // For Client::Connect, over the fabric of the options.
   std::string target() const;
   const std::string& socket() const { return socket_; }
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
   pid_t pid() const { return pid_; }
   std::string Log() const;
 
@@ -60,7 +61,7 @@ class ServerProcess {
   int Reap();
 
   Options options_;
-  std::string folder_;
+  const TemporaryFolder folder_;
   std::string socket_;
   std::string port_ = "0";
   pid_t pid_ = -1;

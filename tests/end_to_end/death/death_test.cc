@@ -11,7 +11,7 @@
 
 #include "common/base/random.h"
 #include "dunlin/client.h"
-#include "tests/support/server_process.h"
+#include "tests/support/store_fixture.h"
 
 extern char** environ;
 
@@ -62,26 +62,12 @@ class Writer {
   pid_t pid_ = -1;
 };
 
-class DeathTest : public ::testing::Test {
+class DeathTest : public testing::StoreFixture {
  protected:
   void SetUp() override {
-    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
-                                        .memory = "64MiB",
-                                        .more = {"--grace", "100ms"},
-                                        .fabric = testing::FabricUnderTest()});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = *std::move(client);
-    auto session = client_->OpenSession();
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = *std::move(session);
+    ASSERT_NO_FATAL_FAILURE(StartStore({"--grace", "100ms"}));
     ASSERT_TRUE(session_->Add(AsBytes("sum"), 0, {.initial = 0}).ok());
   }
-
-  // Our session, and the watch of our client where the server is reached over a network.
-  size_t OwnSessions() const { return testing::FabricUnderTest().name == "shm" ? 1 : 2; }
 
   // Until only ours are left; what there was then.
   ServerStatus AwaitRecovery() {
@@ -103,10 +89,6 @@ class DeathTest : public ::testing::Test {
       ASSERT_LT(steady_clock::now(), end);
     }
   }
-
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Session> session_;
 };
 
 TEST_F(DeathTest, KilledWritersLeaveTheirLastWriteDoneOrNotAndNothingElse) {

@@ -15,8 +15,9 @@
 #include "common/base/random.h"
 #include "dunlin/client.h"
 #include "tests/end_to_end/kills/progress_page.h"
+#include "tests/support/environment.h"
 #include "tests/support/heap_account.h"
-#include "tests/support/server_process.h"
+#include "tests/support/store_fixture.h"
 
 extern char** environ;
 
@@ -31,11 +32,6 @@ constexpr uint64_t kKeys = 5000;
 constexpr size_t kWriters = 4;
 
 int64_t Now() { return SystemClock().NowNanos(); }
-
-uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 class Writer {
  public:
@@ -74,25 +70,9 @@ class Writer {
   pid_t pid_ = -1;
 };
 
-class KillsTest : public ::testing::Test {
+class KillsTest : public StoreFixture {
  protected:
-  void SetUp() override {
-    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
-                                        .memory = "256MiB",
-                                        .more = {"--grace", "100ms"},
-                                        .fabric = FabricUnderTest()});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = *std::move(client);
-    auto session = client_->OpenSession();
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = *std::move(session);
-  }
-
-  // Our session, and the watch of our client where the server is reached over a network.
-  size_t OwnSessions() const { return FabricUnderTest().name == "shm" ? 1 : 2; }
+  void SetUp() override { ASSERT_NO_FATAL_FAILURE(StartStore({"--grace", "100ms"}, "256MiB")); }
 
   void KillWriters(uint64_t kills, int64_t end, Random& random) {
     std::vector<std::unique_ptr<Writer>> writers(kWriters);
@@ -131,9 +111,6 @@ class KillsTest : public ::testing::Test {
     return account;
   }
 
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Session> session_;
   uint64_t killed_ = 0;
 };
 

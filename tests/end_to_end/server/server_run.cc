@@ -49,16 +49,6 @@ int Reap(pid_t pid) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  path_ = (std::filesystem::temp_directory_path() / "dunlin-XXXXXX").string();
-  DUNLIN_CHECK(mkdtemp(path_.data()) != nullptr);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 ServerRun RunServer(const RunOptions& options) {
   std::vector<std::string> words = {DUNLIN_SERVER_BINARY};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());

@@ -6,19 +6,6 @@
 
 namespace dunlin::testing {
 
-// A folder that is removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // Runs the server to its end, for starts that are expected to fail.
 struct ServerRun {
   int code = -1;       // exit code; -1: died by a signal, or had to be killed after 30 s

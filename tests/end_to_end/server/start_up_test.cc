@@ -12,6 +12,7 @@
 #include "tests/end_to_end/server/raw_client.h"
 #include "tests/end_to_end/server/server_run.h"
 #include "tests/support/server_process.h"
+#include "tests/support/temporary_folder.h"
 
 namespace dunlin::testing {
 namespace {

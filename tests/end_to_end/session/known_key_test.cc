@@ -8,32 +8,18 @@
 #include <vector>
 
 #include "dunlin/client.h"
-#include "tests/support/server_process.h"
+#include "tests/support/store_fixture.h"
 
 namespace dunlin {
 namespace {
 
-using testing::ServerProcess;
 using Cost = std::pair<uint64_t, uint64_t>;  // round trips, verbs
 
-class KnownKeyTest : public ::testing::Test {
+class KnownKeyTest : public testing::StoreFixture {
  protected:
   void SetUp() override {
-    auto server = ServerProcess::Start(
-        {.binary = DUNLIN_SERVER_BINARY, .memory = "64MiB", .more = {}, .fabric = fabric_});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = std::move(*server);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = std::move(*client);
-    session_ = Open();
+    ASSERT_NO_FATAL_FAILURE(StartStore());
     other_ = Open();
-  }
-
-  std::unique_ptr<Session> Open() {
-    auto session = client_->OpenSession();
-    EXPECT_TRUE(session.ok()) << session.status();
-    return session.ok() ? std::move(*session) : nullptr;
   }
 
   static std::string Value(Session& session, KnownKey& key) {
@@ -56,12 +42,9 @@ class KnownKeyTest : public ::testing::Test {
     const Stats after = session_->stats();
     return {after.round_trips - before.round_trips, after.verbs - before.verbs};
   }
-  bool mapped() const { return fabric_.name == "shm"; }
+  bool mapped() const { return testing::FabricUnderTest().name == "shm"; }
 
-  const testing::TestFabric fabric_ = testing::FabricUnderTest();
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Session> session_, other_;
+  std::unique_ptr<Session> other_;
 };
 
 TEST_F(KnownKeyTest, GetsAndPutsLikeTheCallsByKey) {

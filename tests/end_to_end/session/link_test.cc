@@ -7,7 +7,7 @@
 
 #include "dunlin/client.h"
 #include "tests/support/cutting_proxy.h"
-#include "tests/support/server_process.h"
+#include "tests/support/store_fixture.h"
 
 // What a session does when its connection is lost: over the fabric under test, and over TCP with a
 // relay that cuts it at every byte.
@@ -20,13 +20,6 @@ using testing::CuttingProxy;
 using testing::ServerProcess;
 
 constexpr Milliseconds kPatience{10'000};
-
-std::unique_ptr<ServerProcess> StartServer(const testing::TestFabric& fabric) {
-  auto server = ServerProcess::Start(
-      {.binary = DUNLIN_SERVER_BINARY, .memory = "64MiB", .more = {}, .fabric = fabric});
-  EXPECT_TRUE(server.ok()) << server.status();
-  return server.ok() ? std::move(*server) : nullptr;
-}
 
 Outcome Get(Session& session, std::string_view key, std::string* value) {
   return session.GetString(AsBytes(key), value).outcome;
@@ -45,22 +38,10 @@ Outcome GetAgain(Session& session, std::string_view key, std::string* value) {
   return outcome;
 }
 
-class LinkTest : public ::testing::Test {
+class LinkTest : public testing::StoreFixture {
  protected:
-  void SetUp() override {
-    server_ = StartServer(testing::FabricUnderTest());
-    ASSERT_NE(server_, nullptr);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = std::move(*client);
-    auto session = client_->OpenSession();
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = std::move(*session);
-  }
+  void SetUp() override { StartStore(); }
 
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Session> session_;
   std::string value_;
 };
 
@@ -167,8 +148,12 @@ class CutTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (testing::FabricUnderTest().name != "tcp") GTEST_SKIP() << "over TCP only";
-    server_ = StartServer({"tcp", "127.0.0.1"});
-    ASSERT_NE(server_, nullptr);
+    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
+                                        .memory = "64MiB",
+                                        .more = {},
+                                        .fabric = {"tcp", "127.0.0.1"}});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
     const std::string target = server_->target();
     proxy_ = std::make_unique<CuttingProxy>(target.substr(target.rfind(':') + 1));
     direct_ = Connect(target);

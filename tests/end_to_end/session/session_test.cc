@@ -11,37 +11,16 @@
 
 #include "common/base/random.h"
 #include "dunlin/client.h"
-#include "tests/support/server_process.h"
+#include "tests/support/store_fixture.h"
 
 namespace dunlin {
 namespace {
 
 using testing::ServerProcess;
 
-class SessionTest : public ::testing::Test {
+class SessionTest : public testing::StoreFixture {
  protected:
-  void SetUp() override { StartServer({}); }
-
-  void StartServer(std::vector<std::string> more, std::string memory = "64MiB") {
-    session_.reset();
-    client_.reset();
-    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
-                                        .memory = memory,
-                                        .more = std::move(more),
-                                        .fabric = fabric_});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = std::move(*server);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = std::move(*client);
-    session_ = Open();
-  }
-
-  std::unique_ptr<Session> Open(const SessionOptions& options = {}) {
-    auto session = client_->OpenSession(options);
-    EXPECT_TRUE(session.ok()) << session.status();
-    return session.ok() ? std::move(*session) : nullptr;
-  }
+  void SetUp() override { StartStore(); }
 
   std::string Value(std::string_view key) {
     std::string value;
@@ -54,9 +33,6 @@ class SessionTest : public ::testing::Test {
   }
 
   const testing::TestFabric fabric_ = testing::FabricUnderTest();
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Session> session_;
 };
 
 TEST_F(SessionTest, PutGetRemove) {
@@ -130,7 +106,7 @@ TEST_F(SessionTest, TimeToLive) {
 }
 
 TEST_F(SessionTest, LimitsAreExactAndTheOldValueStays) {
-  StartServer({"--max-value-size", "1MiB"});
+  StartStore({"--max-value-size", "1MiB"});
   EXPECT_EQ(session_->max_value_bytes(), 1u << 20);
   std::string key(65535, 'k');
   std::string largest(1u << 20, 'v');
@@ -143,7 +119,7 @@ TEST_F(SessionTest, LimitsAreExactAndTheOldValueStays) {
 }
 
 TEST_F(SessionTest, ValuesOfAllSizesAndKeysOfAnyBytes) {
-  StartServer({}, "512MiB");
+  StartStore({}, "512MiB");
   Random random(7);
   std::vector<size_t> sizes = {0,
                                1,
@@ -321,7 +297,7 @@ TEST_F(SessionTest, ScanSeesEveryKey) {
 }
 
 TEST_F(SessionTest, MemoryFullIsTypedAndNothingIsLost) {
-  StartServer({"--grace", "50ms"}, "8MiB");
+  StartStore({"--grace", "50ms"}, "8MiB");
   std::string value(4000, 'v');
   int stored = 0;
   Outcome outcome = Outcome::kOk;
@@ -452,7 +428,7 @@ TEST_F(SessionTest, RefusesUseAfterFork) {
 }
 
 TEST_F(SessionTest, APinnedValueOutlivesItsRemoval) {
-  StartServer({"--grace", "20ms"}, "16MiB");
+  StartStore({"--grace", "20ms"}, "16MiB");
   std::string value(1000, 'p');
   Put("pinned", value);
   PinnedValue pinned;

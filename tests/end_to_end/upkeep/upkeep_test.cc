@@ -8,7 +8,7 @@
 
 #include "common/base/random.h"
 #include "dunlin/client.h"
-#include "tests/support/server_process.h"
+#include "tests/support/store_fixture.h"
 
 // What the server does beside the data path, as its clients see it, on the fabric under test.
 
@@ -16,29 +16,9 @@ namespace dunlin {
 namespace {
 
 using std::chrono::steady_clock;
-using testing::ServerProcess;
 
-class UpkeepTest : public ::testing::Test {
+class UpkeepTest : public testing::StoreFixture {
  protected:
-  void StartServer(std::vector<std::string> more, const std::string& memory = "64MiB") {
-    auto server = ServerProcess::Start({.binary = DUNLIN_SERVER_BINARY,
-                                        .memory = memory,
-                                        .more = std::move(more),
-                                        .fabric = testing::FabricUnderTest()});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = std::move(*server);
-    auto client = Client::Connect(server_->target());
-    ASSERT_TRUE(client.ok()) << client.status();
-    client_ = std::move(*client);
-    session_ = Open();
-  }
-
-  std::unique_ptr<Session> Open() {
-    auto session = client_->OpenSession();
-    EXPECT_TRUE(session.ok()) << session.status();
-    return session.ok() ? std::move(*session) : nullptr;
-  }
-
   // Each operation takes a system call or more there, and in a virtual machine ten times as long.
   bool slow() const { return testing::FabricUnderTest().name != "shm"; }
   int Few(int count) const {
@@ -70,14 +50,10 @@ class UpkeepTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.status();
     return status.ok() ? *status : ServerStatus();
   }
-
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Session> session_;
 };
 
 TEST_F(UpkeepTest, TheIndexGrowsUnderReadersAndWriters) {
-  StartServer({"--records", "1"});
+  StartStore({"--records", "1"});
   auto idle = Open();
   ASSERT_TRUE(idle->Put("first", "1").ok());
   const int count = Few(100'000);
@@ -130,7 +106,7 @@ TEST_F(UpkeepTest, TheIndexGrowsUnderReadersAndWriters) {
 }
 
 TEST_F(UpkeepTest, ExpiredRecordsGiveTheirMemoryBackThoughNobodyAsksForThem) {
-  StartServer({"--patrol-period", "10ms", "--grace", "50ms"});
+  StartStore({"--patrol-period", "10ms", "--grace", "50ms"});
   const int count = Few(2000);
   for (int n = 0; n < count; ++n) {
     ASSERT_TRUE(session_->Put(KeyOf(n), ValueOf(n, 100), {.ttl = Milliseconds(300)}).ok());
@@ -147,8 +123,8 @@ TEST_F(UpkeepTest, ExpiredRecordsGiveTheirMemoryBackThoughNobodyAsksForThem) {
 }
 
 TEST_F(UpkeepTest, AChangeOfValueSizesStrandsNoMemory) {
-  StartServer({"--patrol-period", "10ms", "--grace", "20ms", "--records", "1"},
-              slow() ? "6MiB" : "16MiB");
+  StartStore({"--patrol-period", "10ms", "--grace", "20ms", "--records", "1"},
+             slow() ? "6MiB" : "16MiB");
   int count = 0;
   while (session_->Put(KeyOf(count), ValueOf(count, 200)).ok()) ++count;
   ASSERT_GT(count, 5'000);
@@ -180,8 +156,8 @@ TEST_F(UpkeepTest, AChangeOfValueSizesStrandsNoMemory) {
 }
 
 TEST_F(UpkeepTest, ACacheMakesRoomAndKeepsWhatIsUsed) {
-  StartServer({"--mode", "cache", "--grace", "20ms", "--records", "1", "--max-sessions", "32"},
-              slow() ? "6MiB" : "16MiB");
+  StartStore({"--mode", "cache", "--grace", "20ms", "--records", "1", "--max-sessions", "32"},
+             slow() ? "6MiB" : "16MiB");
   EXPECT_EQ(Status().mode, "cache");
   const int hot = Few(2000);
   const int count = Few(160'000);
@@ -225,7 +201,7 @@ TEST_F(UpkeepTest, ACacheMakesRoomAndKeepsWhatIsUsed) {
 
 // Absorption bounds a put under any contention.
 TEST_F(UpkeepTest, APutToOneHotKeyTakesFourRoundTripsAtMost) {
-  StartServer({"--patrol-period", "24h"});
+  StartStore({"--patrol-period", "24h"});
   ASSERT_TRUE(session_->Put("hot", "0").ok());
   constexpr int kWriters = 8;
   const int puts = Few(20'000);
@@ -252,7 +228,7 @@ TEST_F(UpkeepTest, APutToOneHotKeyTakesFourRoundTripsAtMost) {
 }
 
 TEST_F(UpkeepTest, ASweepFindsNothingWhereNothingWasLost) {
-  StartServer({"--grace", "20ms"});
+  StartStore({"--grace", "20ms"});
   const int count = Few(5000);
   for (int n = 0; n < count; ++n) ASSERT_TRUE(session_->Put(KeyOf(n), ValueOf(n, 50)).ok());
   for (int n = 0; n < count; n += 2) ASSERT_TRUE(session_->Remove(KeyOf(n)).ok());

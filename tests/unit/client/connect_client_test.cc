@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dunlin/client.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/client/fake_server_testing.h"
 
 namespace dunlin {
@@ -179,9 +180,8 @@ TEST_F(ClientTest, WhyThereIsNoSession) {
 }
 
 TEST_F(ClientTest, AServerThatDoesNotAnswerMissesTheDeadline) {
-  std::string pattern = ::testing::TempDir() + "/muteXXXXXX";
-  const std::string folder = ::mkdtemp(pattern.data());
-  const std::string path = folder + "/socket";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/socket";
   const UniqueFd mute(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -192,7 +192,6 @@ TEST_F(ClientTest, AServerThatDoesNotAnswerMissesTheDeadline) {
   options.connect_deadline = Milliseconds(50);
   EXPECT_EQ(Client::Connect("shm://" + path, options).status().code(),
             absl::StatusCode::kDeadlineExceeded);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ClientTest, AChildIsRefusedAndHarmsNothing) {

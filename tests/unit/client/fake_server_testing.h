@@ -16,6 +16,7 @@
 
 #include "common/base/check.h"
 #include "common/base/sync.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/client/lane_peer_testing.h"
 #include "tests/unit/client/region_testing.h"
 
@@ -25,15 +26,8 @@ namespace dunlin {
 // before the first operation. Thread safe.
 class FakeServer {
  public:
-  explicit FakeServer(uint64_t incarnation = 77) {
-    std::string pattern = ::testing::TempDir() + "/fakeXXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    Start(TestSuperblock(incarnation));
-  }
-  ~FakeServer() {
-    Stop();
-    std::filesystem::remove_all(folder_);
-  }
+  explicit FakeServer(uint64_t incarnation = 77) { Start(TestSuperblock(incarnation)); }
+  ~FakeServer() { Stop(); }
 
   void Start(const Superblock& superblock) {
     region_ = TestRegion(superblock, superblock.region_bytes);
@@ -64,7 +58,7 @@ class FakeServer {
     sockets_.clear();
   }
 
-  std::string path() const { return folder_ + "/socket"; }
+  std::string path() const { return folder_.path() + "/socket"; }
   std::string target() const { return "shm://" + path(); }
 
   int connections() const { return connections_; }
@@ -145,7 +139,7 @@ class FakeServer {
     session.set_in_call_ms(10);
   }
 
-  std::string folder_;
+  const testing::TemporaryFolder folder_;
   UniqueFd region_;
   uint64_t incarnation_ = 0;
   UniqueFd listener_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client/lane/connect_socket.h"
+#include "tests/support/temporary_folder.h"
 
 namespace dunlin {
 namespace {
@@ -26,13 +27,6 @@ Deadline Late() { return Deadline::After(milliseconds(20'000)); }
 
 class ConnectSocketTest : public ::testing::Test {
  protected:
-  ConnectSocketTest() {
-    std::string pattern = ::testing::TempDir() + "/connectXXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    path_ = folder_ + "/socket";
-  }
-  ~ConnectSocketTest() override { std::filesystem::remove_all(folder_); }
-
   UniqueFd Listen(int backlog, int type = SOCK_STREAM) {
     UniqueFd listener(::socket(AF_UNIX, type, 0));
     sockaddr_un address{};
@@ -45,8 +39,8 @@ class ConnectSocketTest : public ::testing::Test {
     return listener;
   }
 
-  std::string folder_;
-  std::string path_;
+  const dunlin::testing::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/socket";
 };
 
 TEST_F(ConnectSocketTest, Connects) {
@@ -64,7 +58,7 @@ TEST_F(ConnectSocketTest, NoServerIsUnavailableWithPathAndRemedy) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(status.ToString(), HasSubstr(path_));
   EXPECT_THAT(status.ToString(), HasSubstr("start dunlin-server"));
-  const std::string file = folder_ + "/file";
+  const std::string file = folder_.path() + "/file";
   std::ofstream(file) << "text";
   EXPECT_EQ(ConnectSocket(file, Late()).status().code(), absl::StatusCode::kUnavailable);
 }
@@ -104,7 +98,7 @@ TEST_F(ConnectSocketTest, AModeThatForbidsIsPermissionDenied) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    if (::chmod(folder_.c_str(), 0755) != 0 || (::geteuid() == 0 && ::seteuid(65534) != 0)) {
+    if (::chmod(folder_.path().c_str(), 0755) != 0 || (::geteuid() == 0 && ::seteuid(65534) != 0)) {
       ::_exit(2);
     }
     const absl::Status status = ConnectSocket(path_, Late()).status();

@@ -6,20 +6,19 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.h"
+
 namespace dunlin {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // A tree of files like those of the kernel.
-class AvailableMemoryTest : public testing::Test {
+class AvailableMemoryTest : public ::testing::Test {
  protected:
   AvailableMemoryTest() {
-    std::string pattern = testing::TempDir() + "system-XXXXXX";
-    root_ = mkdtemp(pattern.data());
     Write("/proc/meminfo", "MemTotal: 9999 kB\nMemAvailable:    1048576 kB\nBuffers: 1 kB\n");
   }
-  ~AvailableMemoryTest() override { std::filesystem::remove_all(root_); }
 
   void Write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
@@ -32,7 +31,8 @@ class AvailableMemoryTest : public testing::Test {
           "anon 5\ninactive_file " + std::to_string(cache) + "\nactive_file 7\n");
   }
 
-  std::string root_;
+  const testing::TemporaryFolder folder_;
+  const std::string& root_ = folder_.path();
 };
 
 TEST_F(AvailableMemoryTest, WhatTheKernelSays) { EXPECT_EQ(AvailableMemory(root_), 1024 * kMiB); }

@@ -10,17 +10,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.h"
+
 namespace dunlin {
 namespace {
 
-class ListenerTest : public testing::Test {
+class ListenerTest : public ::testing::Test {
  protected:
-  ListenerTest() {
-    std::string pattern = testing::TempDir() + "listener-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    options_.socket = folder_ + "/s";
-  }
-  ~ListenerTest() override { std::filesystem::remove_all(folder_); }
+  ListenerTest() { options_.socket = folder_ + "/s"; }
 
   bool Connects() const {
     UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
@@ -30,7 +27,8 @@ class ListenerTest : public testing::Test {
     return connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
 
-  std::string folder_;
+  const testing::TemporaryFolder temporary_;
+  const std::string& folder_ = temporary_.path();
   ServerOptions options_;
 };
 

@@ -296,20 +296,12 @@ std::vector<std::string> MapTree::Names(const std::string& folder) const {
 }
 
 WrittenTree::WrittenTree(const Tree& tree) {
-  std::string name = ::testing::TempDir() + "doctor-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder " << name;
-  root_ = name;
   for (const auto& [path, contents] : tree) {
-    const std::filesystem::path file = root_ + path;
+    const std::filesystem::path file = root() + path;
     std::error_code error;
     std::filesystem::create_directories(file.parent_path(), error);
     if (!(std::ofstream(file) << contents)) ADD_FAILURE() << "can't write " << file;
   }
-}
-
-WrittenTree::~WrittenTree() {
-  std::error_code error;
-  std::filesystem::remove_all(root_, error);
 }
 
 HostFacts FactsOf(const Tree& tree, FakeCalls calls) {

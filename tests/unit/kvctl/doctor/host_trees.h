@@ -10,6 +10,7 @@
 #include "client/kvctl/doctor/checks.h"
 #include "client/kvctl/doctor/host_calls.h"
 #include "client/kvctl/doctor/host_facts.h"
+#include "tests/support/temporary_folder.h"
 
 // Hosts that this machine is not: their files, written below a temporary folder, and what their
 // calls would answer. The files follow the kernel's documents and drivers, which are named in
@@ -45,13 +46,10 @@ class MapTree final : public FileTree {
 class WrittenTree {
  public:
   explicit WrittenTree(const Tree& tree);
-  ~WrittenTree();
-  WrittenTree(const WrittenTree&) = delete;
-  WrittenTree& operator=(const WrittenTree&) = delete;
-  const std::string& root() const { return root_; }
+  const std::string& root() const { return folder_.path(); }
 
  private:
-  std::string root_;
+  testing::TemporaryFolder folder_;
 };
 
 class FakeCalls final : public HostCalls {
