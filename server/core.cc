@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/base/status.h"
 #include "server/index/slot_finder.h"
 
 namespace dunlin {
@@ -27,7 +28,9 @@ constexpr uint64_t kLookPeriod = 8;
 // with large records must not hold a small heap in their hands.
 constexpr uint64_t kMostBatchBytes = uint64_t{1} << 20;
 constexpr uint64_t kBatchesPerHeap = 256;
-constexpr uint64_t kBatchesOfAll = 64;  // of the heap, all sessions' batches of one class: 1/64
+// Of the heap, what a batch of every size in use for every session takes: 1/16. Half of that is in
+// their hands at any time.
+constexpr uint64_t kInHandShare = 16;
 
 }  // namespace
 
@@ -135,8 +138,9 @@ void ServerCore::AllocateFor(const BlocksRequest& request, std::vector<BlockRef>
     if (run) blocks.push_back(*run);
     return;
   }
-  // Each session may hold a batch of many classes.
-  const uint64_t share = plan_.heap_bytes / kBatchesOfAll / std::max<uint64_t>(1, open_sessions_);
+  const uint64_t classes = std::max(1u, allocator_.pool().classes_in_use());
+  const uint64_t share =
+      plan_.heap_bytes / kInHandShare / std::max<uint64_t>(1, open_sessions_) / classes;
   uint64_t bytes = std::min({kMostBatchBytes, plan_.heap_bytes / kBatchesPerHeap, share});
   uint64_t most = std::max<uint64_t>(1, bytes / BlockBytes(size_class));
   allocator_.Take(size_class, static_cast<uint32_t>(std::min<uint64_t>(request.want, most)), tick_,
@@ -261,6 +265,11 @@ void ServerCore::LookAtWords() {
     hold_.oldest = word;
     oldest = session.get();
   }
+  const uint64_t pinned = snapshots_ ? snapshots_->pinned_tick() : 0;
+  if (pinned != 0 && (hold_.oldest == 0 || pinned < hold_.oldest)) {
+    hold_.oldest = pinned;
+    oldest = nullptr;
+  }
   // Until somebody needs the memory, a long call or a pinned view is nobody's business.
   if (oldest != nullptr && MemoryShort() && hold_.oldest + config_.hold_patience < tick_) {
     AddOverdue(*oldest, "it has held back the reuse of memory for more than " +
@@ -375,6 +384,7 @@ bool ServerCore::AdvanceGrowth() {
     if (!next) return false;
     if (patrol_.In(*next)) patrol_.StepBack();
     if (count_ && count_->In(*next)) count_->StepBack();
+    if (snapshots_ && snapshots_->In(*next)) snapshots_->StepBack();
     grower_.Start(*next, tick_);
   }
   const bool more = grower_.Step(tick_);
@@ -390,6 +400,48 @@ bool ServerCore::StepPatrol() {
   const bool more = patrol_.Step(tick_, grower_.splitting());
   fault_.Update(patrol_.fault());
   return more;
+}
+
+// Snapshots.
+
+void ServerCore::EnableSnapshots(std::unique_ptr<SnapshotWriter> writer,
+                                 const SnapshotService::Options& options) {
+  DUNLIN_CHECK(snapshots_ == nullptr);
+  snapshots_ = std::make_unique<SnapshotService>(region_, &index_, &allocator_.pool(),
+                                                 std::move(writer), options);
+}
+
+absl::Status ServerCore::LoadSnapshot(const SnapshotReader& reader,
+                                      std::vector<std::string> skipped) {
+  SnapshotLoader loader(
+      region_,
+      {&index_, &allocator_, &snapshots_->shadow(),
+       [this](uint32_t position, uint32_t depth) { return SplitNow(position, depth); }},
+      tick_, unix_ms_);
+  DUNLIN_RETURN_IF_ERROR(loader.Load(reader, config_.cache));
+  SnapshotService::Base base;
+  if (!loader.figures().cut) base.loaded = reader.info();
+  base.loaded_records = loader.figures().records;
+  base.expired_records = loader.figures().expired;
+  base.skipped = std::move(skipped);
+  snapshots_->SetBase(std::move(base));
+  next_version_ = std::max(next_version_, reader.info().counts.highest_version + 1);
+  return absl::OkStatus();
+}
+
+// Nobody uses the index yet, so there is nothing to wait for.
+bool ServerCore::SplitNow(uint32_t position, uint32_t depth) {
+  if (grower_.Ask(position, depth, tick_) != GrowOutcome::kGrows) return false;
+  constexpr int kMostSteps = 1 << 20;
+  for (int i = 0; i < kMostSteps && fault_.ok(); ++i) {
+    AdvanceGrowth();
+    if (grower_.splitting() == nullptr) return index_.At(position).depth > depth;
+  }
+  return false;
+}
+
+bool ServerCore::StepSnapshots() {
+  return snapshots_ != nullptr && snapshots_->Step(tick_, unix_ms_, grower_.splitting());
 }
 
 bool ServerCore::Background() {
@@ -494,6 +546,7 @@ void ServerCore::FillStatus(control::StatusReply& status) const {
   status.set_max_value_bytes(plan_.max_value_bytes);
   status.set_max_key_bytes(plan_.max_key_bytes);
   FillPatrol(status);
+  if (snapshots_) snapshots_->FillStatus(status);
   FillSessions(status);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@
 #include "server/patrol/patrol.h"
 #include "server/region_view.h"
 #include "server/session_registry.h"
+#include "server/snapshot/snapshot_loader.h"
+#include "server/snapshot/snapshot_service.h"
 
 namespace dunlin {
 
@@ -146,6 +149,21 @@ class ServerCore {
   // The time that all pieces took, for status.
   void SetPatrolNanos(uint64_t nanos) { patrol_nanos_ = nanos; }
 
+  // Snapshots; before the first session, and at most once. The writer's directory was started from
+  // what is then loaded, or from nothing.
+  void EnableSnapshots(std::unique_ptr<SnapshotWriter> writer,
+                       const SnapshotService::Options& options);
+  // Fills the region, which must be empty; the statuses are SnapshotLoader's. REQUIRES:
+  // EnableSnapshots. `skipped`: newer ones that could not be used, and why.
+  absl::Status LoadSnapshot(const SnapshotReader& reader, std::vector<std::string> skipped);
+  // The wall clock, in unix milliseconds; for expiry times on disk.
+  void SetWall(int64_t unix_ms) { unix_ms_ = unix_ms; }
+  // Null: this server makes none.
+  SnapshotService* snapshots() { return snapshots_.get(); }
+  const SnapshotService* snapshots() const { return snapshots_.get(); }
+  // A small piece of what is due. False: nothing is.
+  bool StepSnapshots();
+
   // A count of the index is under way until CountDone(ticket) says so; Background drives it.
   uint64_t RequestCount();
   bool CountDone(uint64_t ticket) const { return counted_ticket_ >= ticket; }
@@ -171,6 +189,7 @@ class ServerCore {
   bool AdvanceEviction();
   void AllocateFor(const BlocksRequest& request, std::vector<BlockRef>& blocks);
   bool AdvanceGrowth();
+  bool SplitNow(uint32_t position, uint32_t depth);
   bool MakeRoomForIndex();
   uint64_t EstimateRecords();
   bool Recover();
@@ -220,6 +239,8 @@ class ServerCore {
   uint64_t counted_ticket_ = 0;
   CountWalk::Counts counted_;
   std::optional<RecoveryReport> recovered_;
+  std::unique_ptr<SnapshotService> snapshots_;
+  int64_t unix_ms_ = 0;
 
   uint64_t patrol_nanos_ = 0;
   uint64_t sessions_opened_ = 0;

@@ -135,6 +135,87 @@ LaneResult Status(ServerCore& core, LanePeer& peer, const control::StatusRequest
   return {};
 }
 
+void AddSnapshot(const SnapshotInfo& info, control::SnapshotReply& reply) {
+  control::SnapshotEntry& entry = *reply.add_snapshots();
+  entry.set_id(info.id);
+  entry.set_records(info.counts.records);
+  entry.set_bytes(info.counts.bytes);
+  uint64_t bytes = 0;
+  for (const SnapshotFile& file : info.files) bytes += file.bytes;
+  entry.set_file_bytes(bytes);
+  entry.set_started_unix_ms(info.counts.started_unix_ms);
+  entry.set_finished_unix_ms(info.counts.finished_unix_ms);
+  entry.set_full(info.full);
+  entry.set_changed(info.changed);
+  entry.set_deleted(info.deleted);
+  entry.set_layout_version(info.layout_version);
+  entry.set_release(info.release);
+}
+
+uint64_t AskForSnapshots(SnapshotService& snapshots, const control::SnapshotRequest& request) {
+  switch (request.action_case()) {
+    case control::SnapshotRequest::kCreate:
+      return snapshots.Request();
+    case control::SnapshotRequest::kDeleteId:
+      return snapshots.RequestDelete(request.delete_id());
+    default:
+      return snapshots.RequestList();
+  }
+}
+
+// Nothing: it is not over yet.
+std::optional<absl::Status> SnapshotOutcome(SnapshotService& snapshots, bool create,
+                                            uint64_t request, control::SnapshotReply& reply) {
+  if (create) {
+    const auto made = snapshots.TakeOutcome(request);
+    if (!made) return std::nullopt;
+    if (made->ok()) AddSnapshot(**made, reply);
+    return made->status();
+  }
+  const auto done = snapshots.TakeAdministered(request);
+  if (!done) return std::nullopt;
+  for (const ListedSnapshot& listed : done->listing.snapshots) {
+    AddSnapshot(listed.info, reply);
+    control::SnapshotEntry& entry = *reply.mutable_snapshots(reply.snapshots_size() - 1);
+    entry.set_id(listed.id);
+    if (!listed.usable()) entry.set_trouble(std::string(FromAbsl(listed.status.message())));
+  }
+  return done->status;
+}
+
+LaneResult Snapshots(ServerCore& core, LanePeer& peer, const control::SnapshotRequest& request,
+                     LaneOutput& output) {
+  SnapshotService* const snapshots = core.snapshots();
+  if (snapshots == nullptr) {
+    AppendError(
+        absl::FailedPreconditionError("the server makes no snapshots; start it with snapshot-dir"),
+        output);
+    return {};
+  }
+  if (request.action_case() == control::SnapshotRequest::ACTION_NOT_SET ||
+      (request.action_case() == control::SnapshotRequest::kDeleteId && request.delete_id() == 0)) {
+    AppendError(absl::InvalidArgumentError("a snapshot request without an action"), output);
+    return {};
+  }
+  if (peer.snapshot_request == 0) peer.snapshot_request = AskForSnapshots(*snapshots, request);
+  control::ControlReply reply;
+  const bool create = request.action_case() == control::SnapshotRequest::kCreate;
+  const std::optional<absl::Status> status =
+      SnapshotOutcome(*snapshots, create, peer.snapshot_request, *reply.mutable_snapshot());
+  if (!status) return {LaneVerdict::kLater, "", ""};
+  peer.snapshot_request = 0;
+  if (!status->ok()) {
+    AppendError(*status, output);
+    return {};
+  }
+  // The oldest of thousands may not fit into one frame.
+  while (reply.ByteSizeLong() > kMaxLaneBody) {
+    reply.mutable_snapshot()->mutable_snapshots()->RemoveLast();
+  }
+  AppendReply(reply, output);
+  return {};
+}
+
 LaneResult Goodbye(ServerCore& core, LanePeer& peer, LaneOutput& output) {
   if (peer.session == 0) return Close("goodbye without a session");
   core.EndSession(peer.session);
@@ -165,6 +246,8 @@ LaneResult Control(ServerCore& core, LanePeer& peer, std::span<const std::byte> 
     }
     case control::ControlRequest::kGoodbye:
       return Goodbye(core, peer, output);
+    case control::ControlRequest::kSnapshot:
+      return Snapshots(core, peer, request.snapshot(), output);
     case control::ControlRequest::REQUEST_NOT_SET:
       break;
   }

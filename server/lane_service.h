@@ -18,13 +18,14 @@ struct LanePeer {
   uint32_t pid = 0;
   // Over a network; null on shared memory. Borrowed.
   const EndpointPeer* remote = nullptr;
-  bool can_be_fenced = false;  // we shall learn when its process has gone
-  uint32_t session = 0;        // 0: none (yet)
-  bool read_only = false;      // the session's
-  uint64_t count_ticket = 0;   // of a status request that waits for a count
-  uint64_t blocks_since = 0;   // tick at which a request for blocks was first put off
-  uint64_t blocks_again = 0;   // ... and last
-  uint64_t sweep_ticket = 0;   // ... for a sweep
+  bool can_be_fenced = false;     // we shall learn when its process has gone
+  uint32_t session = 0;           // 0: none (yet)
+  bool read_only = false;         // the session's
+  uint64_t count_ticket = 0;      // of a status request that waits for a count
+  uint64_t blocks_since = 0;      // tick at which a request for blocks was first put off
+  uint64_t blocks_again = 0;      // ... and last
+  uint64_t sweep_ticket = 0;      // ... for a sweep
+  uint64_t snapshot_request = 0;  // of a snapshot request that waits for its outcome
 
   // For the log.
   std::string Name() const {

@@ -17,6 +17,7 @@
 #include "server/options.h"
 #include "server/region.h"
 #include "server/server.h"
+#include "server/snapshot/start.h"
 
 extern char** environ;
 
@@ -39,16 +40,52 @@ void RaiseOpenFiles(const dunlin::ServerOptions& options, dunlin::Logger& logger
   }
 }
 
+// What the index has to hold so that the snapshot's records find room in it.
+dunlin::RegionWishes WishesOf(const dunlin::SnapshotStart& start) {
+  dunlin::RegionWishes wishes;
+  if (start.store == nullptr) return wishes;
+  wishes.hash_seed = start.store->hash_seed();
+  if (start.reader != nullptr) wishes.records = start.reader->info().counts.records * 8 / 7;
+  return wishes;
+}
+
+// DataLoss with `damaged` longer by one: that snapshot can't be loaded, another might be.
 absl::Status Serve(const dunlin::ServerOptions& options, bool max_value_is_default,
-                   dunlin::Logger& logger, const dunlin::Clock& clock) {
+                   std::vector<dunlin::DamagedSnapshot>& damaged, dunlin::Logger& logger,
+                   const dunlin::Clock& clock) {
   // Before the first byte of memory is taken: a second server must not cost the first one its room.
   DUNLIN_ASSIGN_OR_RETURN(auto listener, dunlin::Listener::Bind(options));
-  DUNLIN_ASSIGN_OR_RETURN(auto region,
-                          dunlin::Region::Create(options, max_value_is_default, logger));
+  dunlin::SnapshotStart start;
+  if (!options.snapshot_dir.empty()) {
+    DUNLIN_ASSIGN_OR_RETURN(start,
+                            dunlin::ChooseSnapshot(options, damaged, DUNLIN_RELEASE, logger));
+  }
+  DUNLIN_ASSIGN_OR_RETURN(
+      auto region, dunlin::Region::Create(options, max_value_is_default, logger, WishesOf(start)));
   DUNLIN_ASSIGN_OR_RETURN(auto network, dunlin::OpenNetwork(options, *region, &clock, logger));
   dunlin::Server server(options, std::move(listener), std::move(region), std::move(network), &clock,
                         &logger, DUNLIN_RELEASE);
+  if (start.store != nullptr) {
+    const uint64_t id = start.reader != nullptr ? start.reader->info().id : 0;
+    absl::Status loaded = server.StartSnapshots(std::move(start));
+    if (absl::IsDataLoss(loaded)) {
+      damaged.push_back({id, std::string(dunlin::FromAbsl(loaded.message()))});
+    }
+    DUNLIN_RETURN_IF_ERROR(loaded);
+  }
   return server.Run();
+}
+
+absl::Status ServeFromGoodSnapshot(const dunlin::ServerOptions& options, bool max_value_is_default,
+                                   dunlin::Logger& logger, const dunlin::Clock& clock) {
+  std::vector<dunlin::DamagedSnapshot> damaged;
+  for (;;) {
+    const size_t known = damaged.size();
+    const absl::Status status = Serve(options, max_value_is_default, damaged, logger, clock);
+    if (damaged.size() == known) return status;
+    logger.Error("snapshot " + std::to_string(damaged.back().id) +
+                 " is damaged: " + damaged.back().why);
+  }
 }
 
 }  // namespace
@@ -95,7 +132,7 @@ int main(int argc, char** argv) {
                         &clock);
   RaiseOpenFiles(options, logger);
   bool max_value_is_default = set.OriginOf("max-value-size") == "default";
-  status = Serve(options, max_value_is_default, logger, clock);
+  status = ServeFromGoodSnapshot(options, max_value_is_default, logger, clock);
   if (!status.ok()) {
     logger.Error(std::string(dunlin::FromAbsl(status.message())));
     return kFailed;

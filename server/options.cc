@@ -80,6 +80,25 @@ void DeclareOptions(ServerOptions& o, OptionSet& set) {
                   "likewise one that holds back the reuse of memory for so long (in one call, or "
                   "with a pinned value) while memory is short",
                   {.min = 1'000'000'000, .max = 86'400'000'000'000});
+  set.AddString("snapshot-dir", &o.snapshot_dir,
+                "directory for snapshots of the records, from the newest of which the server "
+                "starts; created if there is none. Empty: records last as long as the server");
+  set.AddDuration("snapshot-interval", &o.snapshot_interval,
+                  "from the start of one snapshot to that of the next; from 100ms on. 0: only when "
+                  "'kvctl snapshot create' asks for one, and when the server is stopped",
+                  {.min = 0, .max = 604'800'000'000'000});
+  set.AddInt("snapshot-keep", &o.snapshot_keep, "newest snapshots that are kept",
+             {.min = 1, .max = 1000});
+  set.AddInt("snapshot-percent", &o.snapshot_percent,
+             "of one core that the walk for a snapshot may take while one is made; writing it down "
+             "takes as much again, in a thread of its own",
+             {.min = 1, .max = 100});
+  set.AddInt("snapshot-id", &o.snapshot_id,
+             "snapshot to start from. 0: the newest that is not damaged",
+             {.min = 0, .max = INT64_MAX});
+  set.AddBool("start-empty", &o.start_empty,
+              "start without records, whatever snapshots there are. Without this a server refuses "
+              "to start if it finds snapshots and none of them is good");
   set.AddDuration("drain-timeout", &o.drain_timeout,
                   "after SIGTERM, how long to wait for sessions to end",
                   {.min = 0, .max = 3'600'000'000'000});
@@ -142,6 +161,14 @@ absl::Status CheckOptions(const ServerOptions& o) {
     return absl::InvalidArgumentError("peer-timeout: " + FormatDuration(o.peer_timeout) +
                                       " is more than 512 times grace (" + FormatDuration(o.grace) +
                                       "); lower it, or raise grace");
+  }
+  constexpr int64_t kLeastInterval = 100'000'000;
+  if (o.snapshot_interval != 0 && o.snapshot_interval < kLeastInterval) {
+    return absl::InvalidArgumentError("snapshot-interval: expected 0 or at least 100ms, found " +
+                                      FormatDuration(o.snapshot_interval));
+  }
+  if (o.snapshot_dir.empty() && o.snapshot_id != 0) {
+    return absl::InvalidArgumentError("snapshot-id: needs snapshot-dir");
   }
   DUNLIN_RETURN_IF_ERROR(CheckAddress("tcp", o.tcp));
   DUNLIN_RETURN_IF_ERROR(CheckAddress("rdma", o.rdma));

@@ -47,6 +47,12 @@ struct ServerOptions {
   int64_t patrol_period = 10'000'000'000;
   int64_t lock_patience = 1'000'000'000;
   int64_t hold_patience = 10'000'000'000;
+  std::string snapshot_dir;                    // empty: no snapshots
+  int64_t snapshot_interval = 60'000'000'000;  // 0: on demand only
+  int64_t snapshot_keep = 2;
+  int64_t snapshot_percent = 50;
+  int64_t snapshot_id = 0;  // to start from; 0: the newest that is good
+  bool start_empty = false;
   int64_t drain_timeout = 5'000'000'000;
   size_t log_format = 0;  // LogFormat
   size_t log_level = 1;   // LogLevel

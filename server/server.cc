@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "common/base/check.h"
+#include "common/base/size_text.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/region_plan.h"
@@ -71,7 +72,8 @@ Server::Server(const ServerOptions& options, std::unique_ptr<Listener> listener,
       peer_log_(*logger, 10, 1000),
       core_(region_->base(), region_->plan(), CoreConfig(std::move(release))),
       start_nanos_(clock->NowNanos()),
-      pacer_(start_nanos_) {}
+      pacer_(start_nanos_),
+      snapshot_pacer_(start_nanos_) {}
 
 ServerCore::Config Server::CoreConfig(std::string release) const {
   ServerCore::Config config;
@@ -113,6 +115,9 @@ absl::Status Server::Prepare() {
   if (!signals_.valid()) return Errno("signalfd");
   DUNLIN_RETURN_IF_ERROR(Watch(signals_.get(), Source::kSignal, 0, EPOLLIN));
   DUNLIN_RETURN_IF_ERROR(Watch(listener_->fd(), Source::kListener, 0, EPOLLIN));
+  if (core_.snapshots() != nullptr) {
+    DUNLIN_RETURN_IF_ERROR(Watch(core_.snapshots()->fd(), Source::kSnapshots, 0, EPOLLIN));
+  }
   return WatchEndpoints();
 }
 
@@ -125,6 +130,7 @@ absl::Status Server::WatchEndpoints() {
 
 void Server::UpdateTick() {
   core_.SetTick(1 + static_cast<uint64_t>((clock_->NowNanos() - start_nanos_) / kNanosPerTick));
+  core_.SetWall(clock_->WallNanos() / kNanosPerTick);
 }
 
 absl::Status Server::Run() {
@@ -140,18 +146,14 @@ absl::Status Server::Run() {
   std::array<epoll_event, kMostEvents> events;
   bool more = false;
   while (!Finished()) {
-    int wait = more                               ? 0
-               : core_.patrol().Due(core_.tick()) ? 1
-               : core_.in_demand()                ? 1
-               : core_.OpenSessions() > 0         ? static_cast<int>(kTickPeriod)
-                                                  : kIdlePeriod;
-    int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, wait);
+    int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, EpollWait(more));
     if (n < 0 && errno != EINTR) return Errno("epoll_wait");
     UpdateTick();
     for (int i = 0; i < n; ++i) Dispatch(events[i].data.u64, events[i].events);
     if (!readable_.empty()) ReadRemotes();
     more = core_.Background() || !readable_.empty();
     more = DrivePatrol() || more;
+    more = DriveSnapshots() || more;
     EndOverdue();
     LogGrowthFaults();
     if (!core_.fault().ok()) return core_.fault();
@@ -164,12 +166,38 @@ absl::Status Server::Run() {
   core_.SetState(ServerState::kStopped);
   listener_->Close();
   log_.Info("stopped; " + std::to_string(core_.OpenSessions()) + " sessions were still open");
-  return absl::OkStatus();
+  return end_;
 }
 
-bool Server::Finished() const {
+int Server::EpollWait(bool more) const {
+  if (more) return 0;
+  const uint64_t tick = core_.tick();
+  const bool snapshots = core_.snapshots() != nullptr && core_.snapshots()->Due(tick);
+  if (snapshots || core_.patrol().Due(tick) || core_.in_demand()) return 1;
+  return core_.OpenSessions() > 0 ? static_cast<int>(kTickPeriod) : kIdlePeriod;
+}
+
+bool Server::Finished() {
   if (!core_.draining()) return false;
-  return stop_now_ || core_.OpenSessions() == 0 || core_.tick() >= drain_deadline_;
+  if (stop_now_) return true;
+  if (core_.OpenSessions() != 0 && core_.tick() < drain_deadline_) return false;
+  return LastSnapshotDone();
+}
+
+bool Server::LastSnapshotDone() {
+  SnapshotService* const snapshots = core_.snapshots();
+  if (snapshots == nullptr) return true;
+  if (last_snapshot_ == 0) last_snapshot_ = snapshots->Request();
+  const std::optional<absl::StatusOr<SnapshotInfo>> outcome =
+      snapshots->TakeOutcome(last_snapshot_);
+  if (!outcome) return false;
+  if (outcome->ok()) {
+    log_.Info("snapshot " + std::to_string((*outcome)->id) + " holds all " +
+              FormatCount((*outcome)->counts.records) + " records");
+  } else {
+    end_ = WithContext(outcome->status(), "the last snapshot failed");
+  }
+  return true;
 }
 
 void Server::Dispatch(uint64_t tag, uint32_t events) {
@@ -185,6 +213,8 @@ void Server::Dispatch(uint64_t tag, uint32_t events) {
       return ProcessGone(id);
     case Source::kEndpoint:
       return ProgressEndpoint(*network_.endpoints[id]);
+    case Source::kSnapshots:
+      return core_.snapshots()->Attend(core_.tick());
   }
 }
 
@@ -314,6 +344,7 @@ void Server::CloseConnection(uint64_t id, const std::string& why) {
                   "connection of " + peer.Name() + " closed: " + why);
   }
   if (lane.waiting()) --waiting_;
+  if (peer.snapshot_request != 0) core_.snapshots()->Forget(peer.snapshot_request);
   const uint32_t session = peer.session;
   const bool remote = lane.remote();
   if (session != 0) {
@@ -476,6 +507,53 @@ bool Server::DrivePatrol() {
   }
   core_.SetPatrolNanos(static_cast<uint64_t>(pacer_.total()));
   return more && now - begin >= kPatrolTurn;
+}
+
+absl::Status Server::StartSnapshots(SnapshotStart start) {
+  UpdateTick();
+  for (const std::string& skipped : start.skipped) log_.Error("not loaded: " + skipped);
+  SnapshotService::Options options;
+  options.interval = static_cast<uint64_t>(options_.snapshot_interval / kNanosPerTick);
+  options.share_permille = static_cast<uint32_t>(options_.snapshot_percent * 10);
+  core_.EnableSnapshots(std::make_unique<SnapshotWriter>(std::move(start.store), clock_), options);
+  if (start.reader == nullptr) {
+    log_.Info("snapshots in '" + options_.snapshot_dir + "': none is loaded, starting empty");
+    return absl::OkStatus();
+  }
+  const SnapshotInfo& info = start.reader->info();
+  log_.Info("loading snapshot " + std::to_string(info.id) + ": " +
+            FormatCount(info.counts.records) + " records");
+  const int64_t begin = clock_->NowNanos();
+  DUNLIN_RETURN_IF_ERROR(core_.LoadSnapshot(*start.reader, std::move(start.skipped)));
+  const SnapshotService::Base& base = core_.snapshots()->base();
+  log_.Info(
+      "loaded " + FormatCount(base.loaded_records) + " records in " +
+      FormatDuration((clock_->NowNanos() - begin) / kNanosPerTick * kNanosPerTick) +
+      (base.expired_records == 0 ? "" : "; " + FormatCount(base.expired_records) + " had expired") +
+      (base.loaded ? "" : "; memory was full then, the rest is left out"));
+  return absl::OkStatus();
+}
+
+bool Server::DriveSnapshots() {
+  if (core_.snapshots() == nullptr) return false;
+  const double share = static_cast<double>(options_.snapshot_percent) / 100;
+  const int64_t begin = clock_->NowNanos();
+  int64_t now = begin;
+  bool more = true;
+  while (more && now - begin < kPatrolTurn && snapshot_pacer_.May(now, share)) {
+    more = core_.StepSnapshots();
+    const int64_t after = clock_->NowNanos();
+    snapshot_pacer_.Spent(after - now);
+    now = after;
+  }
+  core_.snapshots()->SetNanos(static_cast<uint64_t>(snapshot_pacer_.total()));
+  LogSnapshots();
+  return more && now - begin >= kPatrolTurn;
+}
+
+void Server::LogSnapshots() {
+  for (const std::string& news : core_.snapshots()->TakeNews()) log_.Info(news);
+  for (const std::string& trouble : core_.snapshots()->TakeTroubles()) log_.Error(trouble);
 }
 
 void Server::EndOverdue() {

@@ -19,6 +19,7 @@
 #include "server/options.h"
 #include "server/patrol/pacer.h"
 #include "server/region.h"
+#include "server/snapshot/start.h"
 
 namespace dunlin {
 
@@ -37,13 +38,18 @@ class Server {
          std::unique_ptr<Region> region, Network network, const Clock* clock, Logger* logger,
          std::string release);
 
+  // Makes snapshots from now on, and loads the one that `start` reads, if any. Before Run.
+  // DataLoss: that one is damaged, and this object is of no further use.
+  absl::Status StartSnapshots(SnapshotStart start);
+
   // Serves until SIGTERM or SIGINT (which must be blocked in this process), then drains: no new
-  // sessions or blocks, until the last session has ended or the drain timeout is over. A second
-  // signal ends the drain. Errors are those of the system under the loop.
+  // sessions or blocks, until the last session has ended or the drain timeout is over, and
+  // what it then holds is in a snapshot. A second signal ends that at once. Errors are those of the
+  // system under the loop, or of that last snapshot.
   absl::Status Run();
 
  private:
-  enum class Source : uint64_t { kListener, kSignal, kConnection, kProcess, kEndpoint };
+  enum class Source : uint64_t { kListener, kSignal, kConnection, kProcess, kEndpoint, kSnapshots };
   static uint64_t Tag(Source source, uint64_t id) {
     return static_cast<uint64_t>(source) << 56 | id;
   }
@@ -87,13 +93,19 @@ class Server {
   void LogRecovered();
   // The patrol, at its pace. True: it may go on at once.
   bool DrivePatrol();
+  // Likewise snapshots.
+  bool DriveSnapshots();
+  void LogSnapshots();
+  // After the last session: a snapshot of all that is left. Whether it is made, or can't be.
+  bool LastSnapshotDone();
+  int EpollWait(bool more) const;
   void LogGrowthFaults();
   // The connection of a session, and the process of one that has lost its own.
   std::map<uint64_t, Entry>::iterator FindOpen(uint32_t session);
   std::map<uint64_t, Lost>::iterator FindLost(uint32_t session);
   void EndOverdue();
   void EndByForce(const OverdueSession& session);
-  bool Finished() const;
+  bool Finished();
 
   const ServerOptions& options_;
   std::unique_ptr<Listener> listener_;
@@ -105,6 +117,9 @@ class Server {
   ServerCore core_;
   const int64_t start_nanos_;
   Pacer pacer_;
+  Pacer snapshot_pacer_;
+  uint64_t last_snapshot_ = 0;  // the request for it
+  absl::Status end_;            // what Run returns after a drain: why the last snapshot failed
   uint64_t growth_faults_ = 0;  // that were logged
 
   UniqueFd epoll_;

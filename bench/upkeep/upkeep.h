@@ -17,10 +17,11 @@ namespace dunlin::bench {
 //   ratio NAME MEASURED BOUND details
 //
 // met if MEASURED is at most BOUND. They end the program with a message if they can't measure.
-void MeasureGrowth();    // operations held up while the index grows; 50 M records in 7 GiB
-void MeasureHotKey();    // eight writers of one key beside one
-void MeasurePatrol();    // a reader with and without the patrol
-void MeasureEviction();  // hit ratio beside exact LRU and LFU
+void MeasureGrowth();      // operations held up while the index grows; 50 M records in 7 GiB
+void MeasureHotKey();      // eight writers of one key beside one
+void MeasurePatrol();      // a reader with and without the patrol
+void MeasureEviction();    // hit ratio beside exact LRU and LFU
+void MeasureMixedSizes();  // small heaps with values of all sizes
 
 std::unique_ptr<testing::ServerProcess> StartServer(const std::string& memory,
                                                     std::vector<std::string> more);

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   constexpr Part kParts[] = {{"hot_key", dunlin::bench::MeasureHotKey},
                              {"patrol", dunlin::bench::MeasurePatrol},
                              {"eviction", dunlin::bench::MeasureEviction},
+                             {"mixed_sizes", dunlin::bench::MeasureMixedSizes},
                              {"growth", dunlin::bench::MeasureGrowth}};
   bool known = argc == 1;
   for (const Part& part : kParts) {
@@ -19,6 +20,6 @@ int main(int argc, char** argv) {
     if (wanted) part.measure();
     known |= wanted;
   }
-  if (!known) std::fputs("usage: upkeep [hot_key|patrol|eviction|growth]...\n", stderr);
+  if (!known) std::fputs("usage: upkeep [hot_key|patrol|eviction|mixed_sizes|growth]...\n", stderr);
   return known ? 0 : 2;
 }

@@ -34,12 +34,28 @@ dunlin_statistics FromStats(const dunlin::Stats& from) {
   to.lane_messages = from.lane_messages;
   to.reconnects = from.reconnects;
   to.resolved = from.resolved;
+  to.clock_error_ns = static_cast<uint64_t>(from.clock_error.count());
   return to;
 }
 
 template <size_t kRoom>
 void CopyText(const std::string& from, char (&to)[kRoom]) {
   std::copy_n(from.begin(), std::min(from.size(), kRoom - 1), to);
+}
+
+void SetSnapshots(const dunlin::ServerSnapshots& from, dunlin_server_status& to) {
+  to.snapshots = true;
+  to.snapshot_failed = !from.trouble.empty();
+  to.snapshot_id = from.last_id;
+  to.snapshot_records = from.last_records;
+  to.snapshot_finished_unix_ms = from.last_finished_unix_ms;
+  to.snapshot_at_risk_ms =
+      from.at_risk_ms.has_value() ? static_cast<int64_t>(*from.at_risk_ms) : DUNLIN_UNSET;
+  to.snapshot_pass_ms = from.last_pass_ms;
+  to.snapshots_made = from.made;
+  to.snapshots_failed = from.failed;
+  to.loaded_snapshot_id = from.loaded_id;
+  to.loaded_records = from.loaded_records;
 }
 
 dunlin_server_status FromStatus(const dunlin::ServerStatus& from) {
@@ -72,6 +88,7 @@ dunlin_server_status FromStatus(const dunlin::ServerStatus& from) {
   to.returns_refused = from.returns_refused;
   to.huge_pages = from.huge_pages;
   to.counted = from.counted;
+  if (from.snapshots.has_value()) SetSnapshots(*from.snapshots, to);
   return to;
 }
 

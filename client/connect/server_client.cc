@@ -17,6 +17,8 @@ namespace {
 constexpr Milliseconds kSpareGoodbye{100};
 // The server walks its whole index, a little at a time.
 constexpr Milliseconds kCountDeadline{60'000};
+// The server lists and deletes snapshots between the pieces of one that it writes.
+constexpr Milliseconds kDirectoryDeadline{60'000};
 
 }  // namespace
 
@@ -152,6 +154,37 @@ absl::StatusOr<ServerStatus> ServerClient::Status(bool count_index) {
 
 absl::StatusOr<ServerStatus> ServerClient::Sweep(Milliseconds patience) {
   return AskStatus({.count_index = true, .sweep = true}, Deadline::After(patience));
+}
+
+absl::StatusOr<std::vector<SnapshotSummary>> ServerClient::AskSnapshots(
+    const control::SnapshotRequest& request, Deadline deadline) const {
+  DUNLIN_RETURN_IF_ERROR(RefuseInChild());
+  DUNLIN_ASSIGN_OR_RETURN(const std::unique_ptr<Lane> lane, opener_->OpenLane(ConnectDeadline()));
+  DUNLIN_ASSIGN_OR_RETURN(const control::SnapshotReply reply, lane->Snapshot(request, deadline));
+  return ToSnapshots(reply);
+}
+
+absl::StatusOr<SnapshotSummary> ServerClient::CreateSnapshot(Milliseconds patience) {
+  control::SnapshotRequest request;
+  request.set_create(true);
+  DUNLIN_ASSIGN_OR_RETURN(std::vector<SnapshotSummary> made,
+                          AskSnapshots(request, Deadline::After(patience)));
+  if (made.size() == 1) return std::move(made.front());
+  return MakeStatus(absl::StatusCode::kInternal, "the server answered with " +
+                                                     std::to_string(made.size()) +
+                                                     " snapshots; expected the one it made");
+}
+
+absl::StatusOr<std::vector<SnapshotSummary>> ServerClient::ListSnapshots() {
+  control::SnapshotRequest request;
+  request.set_list(true);
+  return AskSnapshots(request, Deadline::After(kDirectoryDeadline));
+}
+
+absl::Status ServerClient::DeleteSnapshot(uint64_t id) {
+  control::SnapshotRequest request;
+  request.set_delete_id(id);
+  return AskSnapshots(request, Deadline::After(kDirectoryDeadline)).status();
 }
 
 RegionLayout ServerClient::Layout() const {

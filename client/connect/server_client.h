@@ -34,6 +34,9 @@ class ServerClient final : public Client {
   absl::StatusOr<ServerStatus> Status(bool count_index) override ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::StatusOr<ServerStatus> Sweep(Milliseconds patience) override
       ABSL_LOCKS_EXCLUDED(admin_mutex_);
+  absl::StatusOr<SnapshotSummary> CreateSnapshot(Milliseconds patience) override;
+  absl::StatusOr<std::vector<SnapshotSummary>> ListSnapshots() override;
+  absl::Status DeleteSnapshot(uint64_t id) override;
   RegionLayout Layout() const override ABSL_LOCKS_EXCLUDED(mutex_);
   const std::string& target() const override { return target_; }
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
@@ -50,6 +53,9 @@ class ServerClient final : public Client {
   absl::Status RefuseInChild() const;
   absl::StatusOr<ServerStatus> AskStatus(const Lane::StatusOptions& options, Deadline deadline)
       ABSL_LOCKS_EXCLUDED(admin_mutex_);
+  // On a lane of its own: a snapshot may take minutes.
+  absl::StatusOr<std::vector<SnapshotSummary>> AskSnapshots(const control::SnapshotRequest& request,
+                                                            Deadline deadline) const;
   // A working admin lane.
   absl::StatusOr<Lane*> AdminLane(Deadline deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
 

@@ -38,7 +38,52 @@ ServerPatrol ToPatrol(const control::StatusReply& reply) {
   return patrol;
 }
 
+ServerSnapshots ToServerSnapshots(const control::SnapshotStatus& status) {
+  ServerSnapshots snapshots;
+  snapshots.interval_ms = status.interval_ms();
+  snapshots.cpu_share = status.share_permille() / 1000.0;
+  snapshots.last_id = status.last_id();
+  snapshots.last_records = status.last_records();
+  snapshots.last_finished_unix_ms = status.last_finished_unix_ms();
+  if (status.covered()) snapshots.at_risk_ms = status.covered_ms_ago();
+  snapshots.last_pass_ms = status.last_pass_ms();
+  snapshots.made = status.made();
+  snapshots.unchanged = status.unchanged();
+  snapshots.failed = status.failed();
+  snapshots.trouble = status.trouble();
+  snapshots.under_way = status.under_way();
+  snapshots.progress = static_cast<double>(status.permille()) / 1000;
+  snapshots.damaged_records = status.damaged_records();
+  snapshots.memory_bytes = status.shadow_bytes();
+  snapshots.cpu_nanos = status.nanos();
+  snapshots.loaded_id = status.loaded_id();
+  snapshots.loaded_records = status.loaded_records();
+  snapshots.expired_records = status.expired_records();
+  snapshots.skipped.assign(status.skipped().begin(), status.skipped().end());
+  return snapshots;
+}
+
 }  // namespace
+
+std::vector<SnapshotSummary> ToSnapshots(const control::SnapshotReply& reply) {
+  std::vector<SnapshotSummary> snapshots;
+  for (const control::SnapshotEntry& entry : reply.snapshots()) {
+    SnapshotSummary& snapshot = snapshots.emplace_back();
+    snapshot.id = entry.id();
+    snapshot.trouble = entry.trouble();
+    snapshot.records = entry.records();
+    snapshot.bytes = entry.bytes();
+    snapshot.file_bytes = entry.file_bytes();
+    snapshot.started_unix_ms = entry.started_unix_ms();
+    snapshot.finished_unix_ms = entry.finished_unix_ms();
+    snapshot.full = entry.full();
+    snapshot.changed = entry.changed();
+    snapshot.deleted = entry.deleted();
+    snapshot.layout_version = entry.layout_version();
+    snapshot.release = entry.release();
+  }
+  return snapshots;
+}
 
 ServerStatus ToServerStatus(const control::StatusReply& reply) {
   ServerStatus status;
@@ -78,6 +123,7 @@ ServerStatus ToServerStatus(const control::StatusReply& reply) {
   status.split_ms_max = reply.split_ms_max();
   status.evicted = reply.evicted();
   status.patrol = ToPatrol(reply);
+  if (reply.has_snapshots()) status.snapshots = ToServerSnapshots(reply.snapshots());
   status.atomic_domain = reply.atomic_domain();
   status.endpoints.assign(reply.endpoints().begin(), reply.endpoints().end());
   for (const control::ClassUse& use : reply.classes()) status.classes.push_back(ToClassUse(use));

@@ -14,6 +14,7 @@
 #include "client/kvctl/commands/workload.h"
 #include "client/kvctl/context.h"
 #include "client/kvctl/doctor/doctor.h"
+#include "client/kvctl/snapshots/snapshots.h"
 
 namespace dunlin::kvctl {
 
@@ -34,7 +35,9 @@ struct Invocation {
   std::variant<TextArguments, PingArguments, StatusArguments, SweepArguments, StatsArguments,
                LayoutArguments, GetArguments, PutArguments, DelArguments, CasArguments,
                IncrArguments, TouchArguments, ScanArguments, ImportArguments, ExportArguments,
-               WorkloadArguments, DoctorArguments>
+               WorkloadArguments, DoctorArguments, SnapshotCreateArguments, SnapshotListArguments,
+               SnapshotDeleteArguments, SnapshotVerifyArguments, SnapshotGetArguments,
+               SnapshotExportArguments, SnapshotRestoreArguments>
       command;
 };
 

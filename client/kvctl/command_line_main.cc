@@ -1,63 +1,20 @@
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/kvctl/command_line.h"
-#include "common/base/size_text.h"
-#include "common/base/status.h"
-#include "common/base/text.h"
+#include "client/kvctl/option_values.h"
+#include "client/kvctl/snapshot_command_line.h"
 
 namespace dunlin::kvctl {
 namespace {
 
-using Choices = std::vector<std::string>;
-
-const Choices kOutputs = {"table", "json"};
-const Choices kEncodings = {"text", "hex", "base64"};
-const Choices kFormats = {"json", "lines", "debian-index"};
-const Choices kProgress = {"auto", "always", "never"};
 const Choices kShells = {"bash", "zsh"};
-
-// The position of `text` in `choices`, which has been checked to hold it, as an enum.
-template <typename Enum>
-Enum Chosen(const Choices& choices, const std::string& text) {
-  return static_cast<Enum>(std::find(choices.begin(), choices.end(), text) - choices.begin());
-}
-static_assert(static_cast<int>(OutputFormat::kJson) == 1);
-static_assert(static_cast<int>(Encoding::kHex) == 1 && static_cast<int>(Encoding::kBase64) == 2);
-static_assert(static_cast<int>(Format::kKeyValueLines) == 1 &&
-              static_cast<int>(Format::kDebianIndex) == 2);
-static_assert(static_cast<int>(ProgressMode::kAlways) == 1 &&
-              static_cast<int>(ProgressMode::kNever) == 2);
-
-// Decimal only: CLI11 would take "010" for 8.
-template <typename T>
-absl::Status ParseInteger(std::string_view option, std::string_view text, T least, T most,
-                          T* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (error == std::errc() && end == text.data() + text.size() && *value >= least &&
-      *value <= most) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(ToAbsl(option), " is \"", ToAbsl(text),
-                                                 "\", expected a whole number from ", least, " to ",
-                                                 most));
-}
-
-absl::Status ParseMilliseconds(std::string_view option, std::string_view text,
-                               Milliseconds* value) {
-  const absl::StatusOr<int64_t> nanos = ParseDuration(text);
-  if (!nanos.ok()) return WithContext(nanos.status(), option);
-  *value = std::chrono::duration_cast<Milliseconds>(std::chrono::nanoseconds(*nanos));
-  if (value->count() >= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(ToAbsl(option), " is \"", ToAbsl(text), "\", expected at least 1ms"));
-}
 
 constexpr char kFormatsHelp[] =
     "Formats:\n"
@@ -89,6 +46,7 @@ class Parser {
   void AddScan();
   void AddImport();
   void AddExport();
+  void AddSnapshot();
   void AddWorkload();
   void AddDoctor();
   void AddCompletion();
@@ -109,6 +67,7 @@ class Parser {
   std::map<const CLI::App*, Finish> finish_;
   std::map<const CLI::Option*, Choices> choices_;
   Invocation invocation_;
+  std::unique_ptr<SnapshotCommandLine> snapshot_;
 
   // As written. Each command uses the ones that it has options for.
   struct {
@@ -146,6 +105,7 @@ Parser::Parser(const std::string& default_server) {
   AddScan();
   AddImport();
   AddExport();
+  AddSnapshot();
   AddWorkload();
   AddDoctor();
   AddCompletion();
@@ -221,8 +181,7 @@ void Parser::AddStream(CLI::App* command, const char* path_help) {
             "json: one object a line; lines: key TAB value; debian-index: package stanzas");
   AddChoice(command, "--encoding", &text_.encoding, kEncodings,
             "Of lines: text with the escapes \\t \\n \\r \\0 \\\\ \\xHH, hex or base64");
-  AddChoice(command, "--progress", &text_.progress, kProgress,
-            "On standard error: a bar on a terminal, else (always) a line every 5 s");
+  AddChoice(command, "--progress", &text_.progress, kProgress, kProgressHelp);
   command->add_option("--batch", text_.batch, "Records in flight at once")->capture_default_str();
   command->footer(kFormatsHelp);
 }
@@ -367,6 +326,16 @@ void Parser::AddExport() {
       ->excludes(keys);
 }
 
+void Parser::AddSnapshot() {
+  CLI::App* command = AddCommand("snapshot", "Make, look at and use snapshots", [this] {
+    // A snapshot takes longer than what else a server does.
+    const bool patient = app_.count("--timeout") == 0;
+    return snapshot_->Finish(patient ? std::nullopt : std::optional(invocation_.timeout),
+                             &invocation_);
+  });
+  snapshot_ = std::make_unique<SnapshotCommandLine>(command, &choices_);
+}
+
 void Parser::AddWorkload() {
   CLI::App* workload =
       AddCommand("workload", "Try the server out with random reads and writes", [this] {
@@ -388,8 +357,7 @@ void Parser::AddWorkload() {
   workload->add_option("--reads", text_.reads, "Percent of reads; the rest are puts")
       ->capture_default_str();
   workload->add_option("--time", text_.time, "How long, as in 5s")->capture_default_str();
-  AddChoice(workload, "--progress", &text_.progress, kProgress,
-            "On standard error: a bar on a terminal, else (always) a line every 5 s");
+  AddChoice(workload, "--progress", &text_.progress, kProgress, kProgressHelp);
 }
 
 void Parser::AddDoctor() {
@@ -463,8 +431,7 @@ absl::Status Parser::BatchSize(uint32_t* batch) const {
 }
 
 std::vector<CommandWords> Parser::Words() const {
-  const auto words_of = [this](const CLI::App* app, std::string name) {
-    CommandWords words{std::move(name), app->get_description(), {}, {}};
+  const auto add_options = [this](const CLI::App* app, CommandWords& words) {
     for (const CLI::Option* option : app->get_options()) {
       const auto choices = choices_.find(option);
       const bool has_choices = choices != choices_.end();
@@ -483,6 +450,23 @@ std::vector<CommandWords> Parser::Words() const {
         words.options.back().name = "-" + letter;
       }
     }
+  };
+  const auto words_of = [&](const CLI::App* app, std::string name) {
+    CommandWords words{std::move(name), app->get_description(), {}, {}};
+    add_options(app, words);
+    if (words.name.empty()) return words;
+    // Of a command with commands of its own: these, and each option that one of them has.
+    std::map<std::string, CommandWords::Option> inner_options;
+    for (const CLI::App* inner : app->get_subcommands([](const CLI::App*) { return true; })) {
+      words.arguments.push_back(inner->get_name());
+      CommandWords inner_words;
+      add_options(inner, inner_words);
+      for (CommandWords::Option& option : inner_words.options) {
+        inner_options.try_emplace(option.name, std::move(option));
+      }
+    }
+    for (const CommandWords::Option& own : words.options) inner_options.erase(own.name);
+    for (auto& [name, option] : inner_options) words.options.push_back(std::move(option));
     return words;
   };
   std::vector<CommandWords> words = {words_of(&app_, "")};

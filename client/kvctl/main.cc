@@ -70,27 +70,63 @@ ExitCode Run(Context& context, const DoctorArguments& arguments) {
   return RunDoctor(context, arguments, tools);
 }
 
-// The doctor connects by itself, if at all.
-template <typename Arguments>
-constexpr bool kNeedsServer =
-    !std::is_same_v<Arguments, TextArguments> && !std::is_same_v<Arguments, DoctorArguments>;
+ExitCode Run(Context& context, const SnapshotCreateArguments& arguments) {
+  return RunSnapshotCreate(context, arguments);
+}
+ExitCode Run(Context& context, const SnapshotListArguments& arguments) {
+  return RunSnapshotList(context, arguments);
+}
+ExitCode Run(Context& context, const SnapshotDeleteArguments& arguments) {
+  return RunSnapshotDelete(context, arguments);
+}
+ExitCode Run(Context& context, const SnapshotVerifyArguments& arguments) {
+  return RunSnapshotVerify(context, arguments);
+}
+ExitCode Run(Context& context, const SnapshotGetArguments& arguments) {
+  return RunSnapshotGet(context, arguments);
+}
+ExitCode Run(Context& context, const SnapshotExportArguments& arguments) {
+  return RunSnapshotExport(context, arguments);
+}
+ExitCode Run(Context& context, const SnapshotRestoreArguments& arguments) {
+  return RunSnapshotRestore(context, arguments);
+}
+
+// What is connected to before a command runs.
+enum class Needs { kNothing, kServer, kServersRegion, kSession };
+
+template <typename Arguments, typename... Others>
+constexpr bool kIsOneOf = (std::is_same_v<Arguments, Others> || ...);
 
 template <typename Arguments>
-constexpr bool kNeedsSession =
-    kNeedsServer<Arguments> && !std::is_same_v<Arguments, PingArguments> &&
-    !std::is_same_v<Arguments, StatusArguments> && !std::is_same_v<Arguments, SweepArguments> &&
-    !std::is_same_v<Arguments, StatsArguments> && !std::is_same_v<Arguments, LayoutArguments>;
+Needs NeedsOf(const Arguments& arguments) {
+  // The doctor connects by itself, if at all.
+  if constexpr (kIsOneOf<Arguments, TextArguments, DoctorArguments, SnapshotVerifyArguments,
+                         SnapshotGetArguments, SnapshotExportArguments>) {
+    return Needs::kNothing;
+  } else if constexpr (kIsOneOf<Arguments, SnapshotListArguments, SnapshotDeleteArguments>) {
+    return arguments.dir.empty() ? Needs::kServer : Needs::kNothing;
+  } else if constexpr (kIsOneOf<Arguments, PingArguments, StatusArguments, SweepArguments,
+                                StatsArguments, SnapshotCreateArguments>) {
+    return Needs::kServer;
+  } else if constexpr (kIsOneOf<Arguments, LayoutArguments>) {
+    return Needs::kServersRegion;
+  } else {
+    return Needs::kSession;
+  }
+}
 
 template <typename Arguments>
 ExitCode ConnectAndRun(Context& context, const Invocation& invocation, const Arguments& arguments) {
   std::unique_ptr<Client> client;
   std::unique_ptr<Session> session;
-  if constexpr (kNeedsServer<Arguments>) {
+  const Needs needs = NeedsOf(arguments);
+  if (needs != Needs::kNothing) {
     ClientOptions options;
     options.name = "kvctl";
     options.connect_deadline = invocation.timeout;
     // A server whose adapter executes the atomics refuses sessions on shared memory, but answers.
-    options.sessions = kNeedsSession<Arguments> || std::is_same_v<Arguments, LayoutArguments>;
+    options.sessions = needs != Needs::kServer;
     absl::StatusOr<std::unique_ptr<Client>> connected = Client::Connect(invocation.server, options);
     if (!connected.ok()) return Fail(context, connected.status());
     client = *std::move(connected);
@@ -99,7 +135,7 @@ ExitCode ConnectAndRun(Context& context, const Invocation& invocation, const Arg
     }
     context.client = client.get();
   }
-  if constexpr (kNeedsSession<Arguments>) {
+  if (needs == Needs::kSession) {
     SessionOptions options;
     options.default_deadline = invocation.timeout;
     absl::StatusOr<std::unique_ptr<Session>> opened = client->OpenSession(options);

@@ -202,6 +202,14 @@ absl::StatusOr<control::StatusReply> Lane::Status(const StatusOptions& options, 
   return std::move(*reply.mutable_status());
 }
 
+absl::StatusOr<control::SnapshotReply> Lane::Snapshot(const control::SnapshotRequest& request,
+                                                      Deadline deadline) {
+  ControlRequest whole;
+  *whole.mutable_snapshot() = request;
+  DUNLIN_ASSIGN_OR_RETURN(ControlReply reply, Control(whole, ControlReply::kSnapshot, deadline));
+  return std::move(*reply.mutable_snapshot());
+}
+
 absl::Status Lane::Goodbye(Deadline deadline) {
   ControlRequest request;
   request.mutable_goodbye();

@@ -112,6 +112,11 @@ class Lane {
   };
   absl::StatusOr<control::StatusReply> Status(const StatusOptions& options, Deadline deadline);
 
+  // About the snapshots in the server's directory. The server answers when it is done; a lane that
+  // the deadline broke may have had it done all the same.
+  absl::StatusOr<control::SnapshotReply> Snapshot(const control::SnapshotRequest& request,
+                                                  Deadline deadline);
+
   // Ends the session in good order: what was returned before has been taken when this returns OK.
   // The lane is of no use afterwards.
   absl::Status Goodbye(Deadline deadline);

@@ -34,7 +34,7 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
   geometry_ = Geometry::Of(link_->constants);
   if (!first) {
     cache_.SetMaxAge(MaxLocationAge(geometry_));
-    pool_.Reset(link_->lane.get(), same_server);
+    pool_.Reset(link_->lane.get(), geometry_.heap_bytes, same_server);
   }
   env_.session = link_->session_id;
   env_.references = mapping_ != nullptr;
@@ -48,6 +48,7 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
     ticks_.Set(link_->tick, link_->tick_asked, link_->tick_answered, !same_server);
     tick_read_at_ = link_->tick_answered;
   }
+  stats_.clock_error = std::chrono::nanoseconds(ticks_.error());
   access_.Begin(read_only_ ? AccessArea{} : AccessArea::Of(link_->constants), link_->session_word);
   access_.under_way = false;
   losses_seen_ = origin_.health->losses();
@@ -153,6 +154,7 @@ void SessionImpl::OnServerTick() {
   tick_read_posted_ = false;
   if (tick_read_.outcome != ChainOutcome::kDone) return;
   ticks_.Set(tick_read_.work[0].result, tick_read_at_, ticks_.NowNanos(), false);
+  stats_.clock_error = std::chrono::nanoseconds(ticks_.error());
 }
 
 void SessionImpl::WaitForChains() {

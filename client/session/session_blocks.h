@@ -15,16 +15,17 @@ namespace dunlin {
 
 // The heap blocks that a session has in hand, by size class, and those that it has unlinked and is
 // about to give back. Fetches and returns them over the lane in batches: one message for hundreds
-// of puts. Belongs to one session.
+// of puts. What it holds is little for a small heap, for sizes that are seldom written and when the
+// server has no memory left. Belongs to one session.
 class SessionBlocks {
  public:
-  // Both are borrowed.
-  explicit SessionBlocks(Lane* lane, const Clock* clock = &SystemClock::Shared())
-      : lane_(lane), clock_(clock) {}
+  // Both pointers are borrowed. `heap_bytes`: of the server.
+  SessionBlocks(Lane* lane, uint64_t heap_bytes, const Clock* clock = &SystemClock::Shared())
+      : lane_(lane), clock_(clock), most_return_bytes_(MostReturnBytes(heap_bytes)) {}
 
   // The session has a new connection: the blocks and batches in hand were the old one's, and the
   // server takes care of them. What was unlinked is still to be returned if `same_server`.
-  void Reset(Lane* lane, bool same_server);
+  void Reset(Lane* lane, uint64_t heap_bytes, bool same_server);
 
   struct Taken {
     Result result = Result::kOk;  // else kMemoryFull or kUnavailable
@@ -45,6 +46,13 @@ class SessionBlocks {
   // An operation unlinked this block.
   void Unlinked(const Freed& freed);
 
+  // To be called now and then, with the clock's time: gives back the blocks of sizes that have not
+  // been written for a while, and what waits to be returned with them. Waits for nothing but a
+  // server that is slow to take returns, and for that 10 ms at most.
+  void GiveBackIdle(int64_t now) {
+    if (now - looked_at_ >= kIdlePeriod) LookForIdle(now);
+  }
+
   // Sends what is waiting to be returned. After an error it still waits, unless the lane is broken.
   absl::Status Flush(Deadline deadline);
   // Gives everything back: before the session ends.
@@ -60,14 +68,24 @@ class SessionBlocks {
   struct Class {
     std::vector<Pooled> blocks;
     uint32_t want = 4;
+    uint32_t got = 0;        // in the last batch
+    uint32_t looks = 0;      // of LookForIdle, since one was last taken
+    int64_t fetched_at = 0;  // the last batch; 0: none was
   };
+  // Of this and twice this, a size that is not written gives its blocks back.
+  static constexpr int64_t kIdlePeriod = 200'000'000;
   struct Batch {
     uint64_t number;
     uint32_t unresolved;
   };
 
   Result Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline, bool* room_soon);
-  uint32_t Want(SizeClass size_class) const;
+  static uint64_t MostReturnBytes(uint64_t heap_bytes);
+  uint32_t Want(SizeClass size_class, int64_t now);
+  void KeepVersions(uint64_t first, uint64_t count);
+  void GiveBack(Class& c);
+  void LookForIdle(int64_t now);
+  void GiveBackForWantOf(bool room_soon, Deadline deadline);
   void DropResolved();
   bool TakeVersion(uint64_t* version);
 
@@ -80,6 +98,9 @@ class SessionBlocks {
   uint64_t versions_left_ = 0;
   std::vector<ReturnedBlock> returns_;
   uint64_t return_bytes_ = 0;
+  uint64_t most_return_bytes_;  // that wait here
+  int64_t looked_at_ = 0;
+  uint32_t next_look_ = 0;  // class
   uint64_t lane_messages_ = 0;
 };
 

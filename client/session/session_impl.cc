@@ -39,7 +39,7 @@ SessionImpl::SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> par
       channel_(link_->channel.get()),
       mapping_(channel_->mapping()),
       cache_(options.location_cache_bytes, MaxLocationAge(geometry_)),
-      pool_(link_->lane.get(), &clock_),
+      pool_(link_->lane.get(), geometry_.heap_bytes, &clock_),
       random_(geometry_.hash_seed ^ link_->session_id),
       options_(options),
       operations_(std::clamp<uint32_t>(options.max_in_flight, 1, channel_->depth() - kOwnChains) +
@@ -83,6 +83,7 @@ void SessionImpl::OnNewTick() {
   tick_seen_at_ = ticks_.NowNanos();
   if (tick_seen_at_ - hang_up_checked_at_ > kStalledTick) BreakIfHungUp();
   if (mapping_ == nullptr) ReadServerTick();
+  pool_.GiveBackIdle(tick_seen_at_);
 }
 
 // On shared memory a write succeeds into the mapping of a server that has died; a tick that stands

@@ -17,7 +17,11 @@ namespace dunlin {
 // may come twice, late, or from somebody who never had the block.
 class Allocator {
  public:
-  Allocator(uint64_t heap_bytes, uint64_t grace) : pool_(heap_bytes, grace), grace_(grace) {}
+  Allocator(uint64_t heap_bytes, uint64_t grace)
+      : Allocator(heap_bytes, grace, SlabPagesFor(heap_bytes)) {}
+  // `slab_pages`: see SlabShapes.
+  Allocator(uint64_t heap_bytes, uint64_t grace, uint32_t slab_pages)
+      : pool_(heap_bytes, grace, slab_pages), grace_(grace) {}
 
   // Up to `want` blocks of a slab class, appended; returns how many (0: memory is full).
   uint32_t Take(SizeClass c, uint32_t want, uint64_t tick, std::vector<BlockRef>& out) {

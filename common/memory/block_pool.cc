@@ -2,15 +2,15 @@
 
 #include "common/base/check.h"
 #include "common/memory/page_history.h"
-#include "common/memory/slab_shape.h"
 
 namespace dunlin {
 
 static_assert(kMaxBlocksPerSlab < (1u << 14) - 1, "the free list's links have 14 bits");
 
-BlockPool::BlockPool(uint64_t heap_bytes, uint64_t grace)
+BlockPool::BlockPool(uint64_t heap_bytes, uint64_t grace, uint32_t slab_pages)
     : grace_(grace),
       page_count_(static_cast<uint32_t>(heap_bytes / kPageBytes)),
+      shapes_(slab_pages),
       pages_(page_count_),
       extents_(page_count_) {
   DUNLIN_CHECK_LE(heap_bytes, SlotWord::kHeapLimit);
@@ -74,6 +74,7 @@ std::optional<uint32_t> BlockPool::TakePages(uint32_t pages, uint64_t tick) {
     ReclaimEmptySlabs(tick);
     first = extents_.Take(pages);
   }
+  if (!first && extents_.free_pages() >= pages) scattered_ = true;
   return first;
 }
 
@@ -88,7 +89,7 @@ std::optional<uint64_t> BlockPool::TakeForIndex(uint32_t pages, uint64_t tick) {
 // Slabs.
 
 bool BlockPool::FormatSlab(SizeClass c, uint64_t tick) {
-  SlabShape shape = kSlabShapes[c];
+  const SlabShape shape = shapes_[c];
   std::optional<uint32_t> first = TakePages(shape.pages, tick);
   if (!first) return false;
   uint32_t index = static_cast<uint32_t>(slabs_.size());
@@ -113,6 +114,7 @@ bool BlockPool::FormatSlab(SizeClass c, uint64_t tick) {
   PushBack(index);
   ++lists_[c].empty;
   use_[c].free += shape.blocks;
+  if (use_[c].bytes == 0) ++classes_in_use_;
   use_[c].bytes += uint64_t{shape.pages} * kPageBytes;
   block_metas_ += shape.blocks;
   return true;
@@ -152,6 +154,7 @@ void BlockPool::RetireSlab(uint32_t index, uint64_t tick) {
   }
   use_[c].free -= slab.block_count;
   use_[c].bytes -= uint64_t{slab.pages} * kPageBytes;
+  if (use_[c].bytes == 0) --classes_in_use_;
   block_metas_ -= slab.block_count;
   GivePages(slab.first_page, slab.pages, rests, tick);
   slab = Slab();
@@ -360,8 +363,9 @@ void BlockPool::EndGrace(BlockRef block, uint64_t tick) {
   }
 }
 
-uint64_t BlockPool::free_slab_bytes() const {
-  return extents_.Pieces(kMaxSlabPages) * kMaxSlabPages * kPageBytes;
+uint64_t BlockPool::free_slab_bytes(SizeClass c) const {
+  const uint32_t pages = shapes_[c].pages;
+  return extents_.Pieces(pages) * pages * kPageBytes;
 }
 
 uint64_t BlockPool::metadata_bytes() const {

@@ -12,6 +12,7 @@
 #include "common/layout/size_class.h"
 #include "common/memory/block_ref.h"
 #include "common/memory/page_extents.h"
+#include "common/memory/slab_shape.h"
 
 namespace dunlin {
 
@@ -31,7 +32,10 @@ class BlockPool {
 
   // `heap_bytes` is rounded down to whole pages. `grace` is in ticks, at least 1.
   // REQUIRES: heap_bytes <= SlotWord::kHeapLimit.
-  BlockPool(uint64_t heap_bytes, uint64_t grace);
+  BlockPool(uint64_t heap_bytes, uint64_t grace)
+      : BlockPool(heap_bytes, grace, SlabPagesFor(heap_bytes)) {}
+  // `slab_pages`: see SlabShapes.
+  BlockPool(uint64_t heap_bytes, uint64_t grace, uint32_t slab_pages);
 
   // Allocates up to `want` blocks and appends them. Returns how many: fewer mean that the heap is
   // full. REQUIRES: IsSlabClass(c).
@@ -88,7 +92,8 @@ class BlockPool {
   // free when the last record has left.
   //
   // Closes up to `most` slabs whose blocks find room in other slabs of their class, the emptiest
-  // first, none of which more than half is in use. Returns how many.
+  // first, or if free pages were found too scattered the last ones of the heap, none of which more
+  // than half is in use. Returns how many.
   uint32_t CloseSparse(uint32_t most, uint64_t tick = 0);
   // Moves the class's hand over a few of its slabs, until one has hardly a record that was used
   // lately; that one is closed, and its blocks are appended to `out`. Returns the bytes of its
@@ -100,6 +105,9 @@ class BlockPool {
   // Opens again what was closed at `before` or earlier and has not become empty, of one class, or
   // of all (0). Returns how many slabs.
   uint32_t OpenClosed(SizeClass c = 0, uint64_t before = ~uint64_t{0});
+  // Since the last CloseSparse, pages were not to be had in a row for somebody of whose length
+  // enough were free.
+  bool scattered() const { return scattered_; }
   uint32_t closed_slabs() const { return closed_slabs_; }
   uint32_t page_count() const { return page_count_; }
   // Whether the block that the word names lies in such a slab. Believes nothing of the word.
@@ -122,8 +130,12 @@ class BlockPool {
   }
   // In pages that belong to no slab and no run, and don't rest.
   uint64_t free_page_bytes() const { return extents_.free_pages() * kPageBytes; }
-  // Of these, in pieces that have room for a slab of any class.
-  uint64_t free_slab_bytes() const;
+  // Of these, in pieces that have room for a slab of the class. O(pieces of that length or more).
+  uint64_t free_slab_bytes(SizeClass c) const;
+  // How long slabs are in this heap.
+  const SlabShapes& shapes() const { return shapes_; }
+  // How many slab classes hold memory.
+  uint32_t classes_in_use() const { return classes_in_use_; }
   // REQUIRES: IsBlockClass(c).
   const ClassUse& use(SizeClass c) const { return use_[c]; }
   // Pages that wait out the generations' window (page_history.h).
@@ -240,6 +252,7 @@ class BlockPool {
 
   const uint64_t grace_;
   const uint32_t page_count_;
+  const SlabShapes shapes_;
   std::vector<Page> pages_;
   PageExtents extents_;
   std::deque<Rest> resting_;
@@ -251,7 +264,9 @@ class BlockPool {
   std::array<SlabList, kLastSlabClass + 1> lists_{};
   std::array<ClassUse, kRunClass + 1> use_{};
   std::array<Hand, kRunClass + 1> hands_{};
+  uint32_t classes_in_use_ = 0;
   uint32_t closed_slabs_ = 0;
+  bool scattered_ = false;
   uint64_t allocated_blocks_ = 0;
   uint64_t allocated_bytes_ = 0;
   uint64_t grace_bytes_ = 0;

@@ -167,23 +167,25 @@ uint32_t BlockPool::CloseSparse(uint32_t most, uint64_t tick) {
   for (SizeClass c = 1; c <= kLastSlabClass && closed < most; ++c) {
     // Only what is listed has free blocks, and only in listed slabs there is room for others.
     uint64_t room = 0;
-    std::vector<std::pair<uint32_t, uint32_t>> sparse;  // blocks in use, slab
+    std::vector<std::pair<uint32_t, uint32_t>> sparse;  // the least is closed first; slab
     for (uint32_t i = lists_[c].front; i != kNone; i = slabs_[i].next) {
       const Slab& slab = slabs_[i];
       room += slab.free_count;
       const uint32_t used = slab.block_count - slab.free_count;
-      if (used != 0 && used * 2 <= slab.block_count) sparse.emplace_back(used, i);
+      if (used == 0 || used * 2 > slab.block_count) continue;
+      sparse.emplace_back(scattered_ ? page_count_ - slab.first_page : used, i);
     }
     std::sort(sparse.begin(), sparse.end());
-    for (auto [used, index] : sparse) {
+    for (auto [order, index] : sparse) {
       if (closed == most) break;
-      const uint64_t need = uint64_t{slabs_[index].free_count} + used;
+      const uint64_t need = slabs_[index].block_count;
       if (room < need) continue;
       room -= need;
       CloseSlab(index, tick);
       ++closed;
     }
   }
+  scattered_ = false;
   return closed;
 }
 

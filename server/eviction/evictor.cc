@@ -1,6 +1,7 @@
 #include "server/eviction/evictor.h"
 
-#include "common/memory/slab_shape.h"
+#include <utility>
+
 #include "server/index/slot_finder.h"
 
 namespace dunlin {
@@ -10,13 +11,19 @@ constexpr uint64_t kUpdatePeriod = 50;  // ticks
 constexpr double kSmoothing = 0.3;
 // Blocks are wanted for the grace period, half as much again, and so many ticks more.
 constexpr uint64_t kAheadTicks = 20;
+// And for who has not asked so far: so many blocks of each size, but no more than 1/2048 of the
+// heap, and one at least.
 constexpr uint64_t kLeastBlocks = 64;
+constexpr uint64_t kLeastShare = 2048;
 // Of the heap, at most so much is kept free: 1/4.
 constexpr uint64_t kMostFreeShare = 4;
 constexpr uint32_t kEvictionsPerStep = 256;
 constexpr uint32_t kPassedPerStep = 4096;
 // A class that keeps its records so many times longer than another one gives up slabs to it.
 constexpr uint64_t kTooOld = 2;
+constexpr uint64_t kMuchTooOld = 8;
+// Of a class's records, not more than one in so many was not used lately.
+constexpr uint64_t kMostlyInUse = 4;
 
 }  // namespace
 
@@ -32,11 +39,14 @@ void Evictor::Update(uint64_t tick) {
   const uint64_t passed = tick - updated_at_;
   if (passed < kUpdatePeriod) return;
   updated_at_ = tick;
+  // What was asked for before the time for which room is to be there says little.
+  const double smoothing = std::max(
+      kSmoothing, std::min(1.0, static_cast<double>(passed) / static_cast<double>(ahead_)));
   for (uint32_t c = 1; c <= kRunClass; ++c) {
     Class& k = classes_[c];
     const double now = static_cast<double>(k.asked) / static_cast<double>(passed);
     // Up at once, down slowly: a burst is not to wait for the average.
-    k.rate = std::max(now, k.rate + kSmoothing * (now - k.rate));
+    k.rate = std::max(now, k.rate + smoothing * (now - k.rate));
     if (k.rate < 1e-4) k.rate = 0;
     k.asked = 0;
     const uint32_t rounds = parts_.allocator->pool().HandRounds(static_cast<SizeClass>(c));
@@ -51,8 +61,10 @@ void Evictor::Update(uint64_t tick) {
 uint64_t Evictor::Wanted(SizeClass c) const {
   const Class& k = classes_[c];
   if (k.rate == 0) return 0;
-  const double blocks = k.rate * static_cast<double>(ahead_);
-  return std::min(most_free_, (static_cast<uint64_t>(blocks) + kLeastBlocks) * BlockBytes(c));
+  const uint64_t blocks = static_cast<uint64_t>(k.rate * static_cast<double>(ahead_));
+  const uint64_t heap = parts_.allocator->pool().heap_bytes();
+  const uint64_t least = std::clamp<uint64_t>(heap / kLeastShare / BlockBytes(c), 1, kLeastBlocks);
+  return std::min(most_free_, (blocks + least) * BlockBytes(c));
 }
 
 uint64_t Evictor::Missing(SizeClass c, double share) const {
@@ -78,11 +90,15 @@ uint64_t Evictor::AgeOf(SizeClass c, uint64_t tick) const {
 
 SizeClass Evictor::Oldest(SizeClass but, uint64_t tick) const {
   SizeClass oldest = 0;
+  std::pair<uint64_t, uint64_t> most;  // age; among equals, bytes
   for (uint32_t c = 1; c <= kLastSlabClass; ++c) {
     const SizeClass d = static_cast<SizeClass>(c);
-    const uint64_t slab = uint64_t{kSlabShapes[d].pages} * kPageBytes;
-    if (d == but || parts_.allocator->pool().use(d).bytes < slab) continue;
-    if (oldest == 0 || AgeOf(d, tick) > AgeOf(oldest, tick)) oldest = d;
+    if (d == but || parts_.allocator->pool().use(d).bytes == 0) continue;
+    const std::pair age{AgeOf(d, tick), parts_.allocator->pool().use(d).bytes};
+    if (oldest == 0 || age > most) {
+      oldest = d;
+      most = age;
+    }
   }
   return oldest;
 }
@@ -91,15 +107,17 @@ bool Evictor::Step(uint64_t tick) {
   Update(tick);
   const BlockPool& pool = parts_.allocator->pool();
   DropLeft(tick);
-  uint64_t spare = pool.free_slab_bytes() + leaving_pages_ * kPageBytes;
+  const uint64_t leaving = leaving_pages_ * kPageBytes;
+  uint64_t spare = pool.free_page_bytes() + leaving;
   const double share = ShareOfWanted();
   bool more = ServeRuns(tick);
   for (uint32_t c = 1; c <= kLastSlabClass; ++c) {
     const SizeClass d = static_cast<SizeClass>(c);
     if (classes_[d].rate == 0) continue;
     uint64_t missing = Missing(d, share);
-    // Whole free pages serve any class.
-    const uint64_t served = std::min(missing, spare);
+    if (missing == 0) continue;
+    // Free pages serve any class whose slabs fit into them.
+    const uint64_t served = std::min({missing, spare, pool.free_slab_bytes(d) + leaving});
     spare -= served;
     missing -= served;
     if (missing != 0) more = Serve(d, missing, tick) || more;
@@ -108,29 +126,45 @@ bool Evictor::Step(uint64_t tick) {
 }
 
 bool Evictor::Serve(SizeClass c, uint64_t missing, uint64_t tick) {
+  const BlockPool& pool = parts_.allocator->pool();
   const SizeClass oldest = Oldest(c, tick);
-  const uint64_t slab = uint64_t{kSlabShapes[c].pages} * kPageBytes;
-  const bool poor = parts_.allocator->pool().use(c).bytes < 2 * slab;
-  if (oldest != 0 && (poor || AgeOf(oldest, tick) > kTooOld * AgeOf(c, tick) + grace_)) {
-    if (GiveUpSlab(oldest, tick)) return true;
+  const bool poor = pool.use(c).bytes == 0;
+  if (oldest != 0) {
+    // What is too short by itself takes a whole stretch of the heap, whatever lies there.
+    const bool shorter = pool.shapes()[oldest].pages < pool.shapes()[c].pages;
+    const uint64_t times = shorter ? kMuchTooOld : kTooOld;
+    // Where nothing is known of ages yet, who has by far the most gives.
+    const bool new_and_small = classes_[c].round_ticks == kNever &&
+                               pool.use(oldest).bytes > kMuchTooOld * pool.use(c).bytes;
+    const bool due = poor || new_and_small || AgeOf(oldest, tick) > times * AgeOf(c, tick) + grace_;
+    if (due && GiveUpSlab(oldest, tick)) {
+      if (shorter) NoteMissingRun(pool.shapes()[c].pages);
+      return true;
+    }
   }
   victims_.clear();
   const uint64_t blocks = std::min<uint64_t>(kEvictionsPerStep, missing / BlockBytes(c) + 1);
+  const uint64_t all = pool.use(c).allocated;
   const uint32_t passed = parts_.allocator->marks().AdvanceHand(
-      c, kPassedPerStep, static_cast<uint32_t>(blocks), victims_);
+      c, static_cast<uint32_t>(std::min<uint64_t>(all, kPassedPerStep)),
+      static_cast<uint32_t>(blocks), victims_);
+  if (passed == all && victims_.size() * kMostlyInUse <= passed) NoteInUse(c, tick);
   EvictAll(tick);
   return passed != 0;
+}
+
+// Then the class is as good as young.
+void Evictor::NoteInUse(SizeClass c, uint64_t tick) {
+  classes_[c].round_ticks = 0;
+  classes_[c].round_began = tick;
+  classes_[c].rounds = parts_.allocator->pool().HandRounds(c);
 }
 
 bool Evictor::GiveUpSlab(SizeClass from, uint64_t tick) {
   victims_.clear();
   const uint64_t bytes = parts_.allocator->marks().CloseNext(from, tick, victims_);
   if (bytes == 0) {
-    // Its records are in use: it is as good as young.
-    Class& k = classes_[from];
-    k.round_ticks = 0;
-    k.round_began = tick;
-    k.rounds = parts_.allocator->pool().HandRounds(from);
+    NoteInUse(from, tick);
     return false;
   }
   ++slabs_given_up_;
@@ -145,7 +179,7 @@ void Evictor::Leave(uint64_t tick, uint64_t pages) {
 }
 
 void Evictor::DropLeft(uint64_t tick) {
-  while (!leaving_.empty() && leaving_.front().tick + ahead_ <= tick) {
+  while (!leaving_.empty() && leaving_.front().tick + grace_ + kAheadTicks <= tick) {
     leaving_pages_ -= leaving_.front().pages;
     leaving_.pop_front();
   }
@@ -187,7 +221,7 @@ bool Evictor::CloseWindow(uint64_t tick) {
   run_pages_ = 0;
   BlockPool& pool = parts_.allocator->marks();
   // More than what is wanted: it need not begin where a slab does.
-  const uint32_t window = std::min(pool.page_count(), wanted + 2 * kMaxSlabPages);
+  const uint32_t window = std::min(pool.page_count(), wanted + 2 * pool.shapes().most_pages());
   constexpr uint32_t kTries = 64;
   for (uint32_t i = 0; i < kTries; ++i) {
     if (next_window_ + window > pool.page_count()) next_window_ = 0;

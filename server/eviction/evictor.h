@@ -61,6 +61,7 @@ class Evictor {
   uint64_t AgeOf(SizeClass c, uint64_t tick) const;
   SizeClass Oldest(SizeClass but, uint64_t tick) const;
   bool Serve(SizeClass c, uint64_t missing, uint64_t tick);
+  void NoteInUse(SizeClass c, uint64_t tick);
   bool GiveUpSlab(SizeClass from, uint64_t tick);
   void Leave(uint64_t tick, uint64_t pages);
   void DropLeft(uint64_t tick);

@@ -104,8 +104,9 @@ void Patrol::ChooseSparse() {
     pool.OpenClosed();
   }
   walks_closed_ = 0;
-  if (pool.free_page_bytes() >= pool.heap_bytes() / kSparseBelow) return;
-  pool.CloseSparse(std::max(1u, pool.page_count() / kMaxSlabPages / kSlabsAtATime), tick_);
+  if (!pool.scattered() && pool.free_page_bytes() >= pool.heap_bytes() / kSparseBelow) return;
+  pool.CloseSparse(std::max(1u, pool.page_count() / pool.shapes().slab_pages() / kSlabsAtATime),
+                   tick_);
 }
 
 // Mark and sweep.

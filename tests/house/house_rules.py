@@ -34,6 +34,7 @@ DIRECTIONS = (
     ("common/base/", ("common/base/",)),
     ("common/layout/", ("common/base/", "common/layout/")),
     ("common/memory/", ("common/base/", "common/layout/", "common/memory/")),
+    ("common/snapshot/", ("common/base/", "common/layout/", "common/snapshot/")),
     ("common/protocol/", PURE_BASE + ("common/layout/", "common/memory/", "common/protocol/",
                                       "common/fabric/chain.h")),
     ("common/fabric/shm/", FABRIC_CONTRACT + ("common/memory/", "common/fabric/shm/")),
@@ -53,7 +54,7 @@ DIRECTIONS = (
 LIBRARY_OWNERS = (
     ("infiniband/", r"common/fabric/verbs/|bench/raw_verbs/|tests/unit/verbs/|tests/rdma/"),
     ("rdma/", r"common/fabric/verbs/|bench/raw_verbs/|tests/rdma/"),
-    ("rocksdb/", r"common/snapshot/"),
+    ("rocksdb/", r"common/snapshot/|tests/unit/snapshot/|tests/support/|bench/snapshot/"),
     # It costs 11 s of compile time in each file: one file a program.
     ("CLI/", r"(?:.*[/_])?(?:main|command_line)\.cc$"),
     ("gtest/", r"tests/"),

@@ -72,10 +72,17 @@ class HouseRulesTest(unittest.TestCase):
             self.assertIn("must not include", violations[0])
 
     def test_common_includes_neither_client_nor_server(self):
+        self.assert_may_include("common/cluster/a.cc", "common/base/a.h", "proto/a.pb.h")
         for folder in ("cluster", "snapshot"):
-            self.assert_may_include(f"common/{folder}/a.cc", "common/base/a.h", "proto/a.pb.h")
             self.assert_must_not_include(f"common/{folder}/a.cc", "client/a.h", "server/a.h",
                                          "dunlin/client.h", "tests/a.h")
+
+    def test_snapshots_are_files_and_nothing_else(self):
+        self.assert_may_include("common/snapshot/a.cc", "common/base/a.h", "common/layout/slot.h",
+                                "common/snapshot/manifest.h")
+        self.assert_must_not_include("common/snapshot/a.cc", "common/memory/pool.h",
+                                     "common/fabric/chain.h", "common/protocol/get.h",
+                                     "proto/a.pb.h")
 
     def test_client_and_server_do_not_include_each_other(self):
         self.assert_may_include("client/a.cc", "common/base/a.h", "client/b.h", "dunlin/client.h")

@@ -179,7 +179,9 @@ void Fleet::ReportForbidden(ClientProcess& client) {
 
 void Fleet::Collect() {
   histories_.clear();
+  clock_error_ = 0;
   for (auto& client : ended_) {
+    clock_error_ = std::max(clock_error_, client->header().clock_error);
     client->recording().AppendTo(&histories_);
     figures_.unknown += client->header().unknown;
     figures_.errors += client->header().errors;
@@ -217,6 +219,8 @@ void Fleet::MeasureWaits() {
 }
 
 void Fleet::CheckRound(int64_t expiry_tolerance) {
+  // Who wrote a time to live and who judges it may both be off.
+  expiry_tolerance += 2 * clock_error_;
   for (const auto& [key, history] : histories_) {
     const linearizability::Report report =
         linearizability::Check(history, {.expiry_tolerance = expiry_tolerance,

@@ -64,7 +64,8 @@ class Fleet {
 
   // One round, on keys of its own; all clients have ended when it returns.
   absl::Status RunRound();
-  // Of the last round. `expiry_tolerance` as in the checker's options.
+  // Of the last round. `expiry_tolerance` as in the checker's options; by how much the clients may
+  // have misjudged the server's clock comes on top.
   void CheckRound(int64_t expiry_tolerance);
 
   void set_largest_value(uint32_t bytes) { plan_.largest_value = bytes; }
@@ -101,6 +102,7 @@ class Fleet {
   std::vector<int64_t> deaths_;
   std::vector<Stop> stops_;
   Histories histories_;
+  int64_t clock_error_ = 0;  // of the last round's clients, the largest; nanoseconds
   FleetFigures figures_;
 };
 

@@ -37,6 +37,8 @@ struct RecordingHeader {
   uint64_t forbidden = 0;  // answers that no client may ever get ("data loss" ...)
   uint64_t errors = 0;     // others that say nothing was changed
   uint64_t unknown = 0;    // answers
+  // By how much its sessions may have misjudged the server's clock, at most; nanoseconds.
+  int64_t clock_error = 0;
   char message[256] = {};  // about the first forbidden one
 };
 

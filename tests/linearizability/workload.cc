@@ -162,6 +162,7 @@ bool Workload::Step() {
   if (recording_.room() < kKeysOfACall + 1) return false;
   const uint32_t key = PickKey();
   const uint64_t dice = random_.Below(100);
+  NoteClockError();
   retries_ = blocking_.stats().retries;
   unscheduled_ = Unscheduled(schedule_.get());
   if (dice < 60) {
@@ -178,7 +179,15 @@ bool Workload::Step() {
     Submit(key);
   }
   submitting_.Poll();
+  NoteClockError();
   return true;
+}
+
+void Workload::NoteClockError() {
+  int64_t& most = recording_.header().clock_error;
+  for (const Session* session : {&blocking_, &submitting_}) {
+    most = std::max<int64_t>(most, session->stats().clock_error.count());
+  }
 }
 
 void Workload::Single(uint32_t key) {

@@ -49,6 +49,7 @@ class Workload {
   void PickValue(uint32_t key, bool integer, Operation* operation, std::string* value);
   std::optional<int64_t> PickTtl(uint32_t key);
 
+  void NoteClockError();
   void Single(uint32_t key);
   void Known(uint32_t key);
   void ManyGets();

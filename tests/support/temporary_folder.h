@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -10,11 +11,19 @@
 
 namespace dunlin::testing {
 
+// Where files are in memory, if there is such a place: for tests that sync often, or write much.
+inline std::filesystem::path MemoryFolder() {
+  const std::filesystem::path memory = "/dev/shm";
+  return access(memory.c_str(), R_OK | W_OK | X_OK) == 0 ? memory
+                                                         : std::filesystem::temp_directory_path();
+}
+
 // A folder that is removed with everything in it.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "dunlin-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    path_ = (parent / "dunlin-XXXXXX").string();
     DUNLIN_CHECK(mkdtemp(path_.data()) != nullptr, "no temporary folder to be had");
   }
   ~TemporaryFolder() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,46 @@ struct ServerPatrol {
   double cpu_share = 0;         // of one core, that it may take
 };
 
+// The server's snapshots. Counters since its start.
+struct ServerSnapshots {
+  uint64_t interval_ms = 0;  // from the start of one to that of the next; 0: on demand only
+  double cpu_share = 0;      // of one core, that passes may take
+  uint64_t last_id = 0;      // the newest; 0: there is none
+  uint64_t last_records = 0;
+  int64_t last_finished_unix_ms = 0;
+  // What a crash at this moment would lose: writes acknowledged within so many milliseconds. Unset:
+  // all since the server's start.
+  std::optional<uint64_t> at_risk_ms;
+  uint64_t last_pass_ms = 0;  // from the start of the last pass until it was on disk
+  uint64_t made = 0;
+  uint64_t unchanged = 0;  // passes that found nothing to write
+  uint64_t failed = 0;
+  std::string trouble;  // why the last attempt failed; empty if it didn't
+  bool under_way = false;
+  double progress = 0;           // of the one under way, 0 to 1
+  uint64_t damaged_records = 0;  // that the last pass had to leave out
+  uint64_t memory_bytes = 0;     // what the comparison with the last snapshot takes
+  uint64_t cpu_nanos = 0;        // that passes took in the server's thread
+  uint64_t loaded_id = 0;        // what the server was started from; 0: nothing
+  uint64_t loaded_records = 0;
+  uint64_t expired_records = 0;      // of that snapshot, left out at the start
+  std::vector<std::string> skipped;  // snapshots that could not be used at the start, and why
+};
+
+// A snapshot in the server's directory.
+struct SnapshotSummary {
+  uint64_t id = 0;
+  std::string trouble;  // why it can't be used; empty if it can
+  uint64_t records = 0;
+  uint64_t bytes = 0;       // of all keys and values; 0 with records: the server does not know
+  uint64_t file_bytes = 0;  // on disk; snapshots share most of it with each other
+  int64_t started_unix_ms = 0, finished_unix_ms = 0;
+  bool full = false;                  // its pass wrote every record
+  uint64_t changed = 0, deleted = 0;  // entries that its pass wrote, and removed
+  uint32_t layout_version = 0;
+  std::string release;  // of the server that made it
+};
+
 struct ServerStatus {
   std::string release;
   std::string state;
@@ -101,8 +142,9 @@ struct ServerStatus {
   uint64_t split_ms_max = 0;       // longest time that writes to one subtable waited for its split
   uint64_t evicted = 0;            // records that made room for others
   ServerPatrol patrol;
-  std::string atomic_domain;           // who executes atomics: "cpu" or "nic"
-  std::vector<std::string> endpoints;  // where it listens besides its Unix socket
+  std::optional<ServerSnapshots> snapshots;  // unset: the server makes none
+  std::string atomic_domain;                 // who executes atomics: "cpu" or "nic"
+  std::vector<std::string> endpoints;        // where it listens besides its Unix socket
   std::vector<ServerClassUse> classes;
   std::vector<ServerSession> sessions;
 };
@@ -157,6 +199,16 @@ class DUNLIN_EXPORT Client {
   // it died), and tells its status after that, counted. Takes two walks of the index and two grace
   // periods; DeadlineExceeded if that is more than `patience`.
   virtual absl::StatusOr<ServerStatus> Sweep(Milliseconds patience) = 0;
+
+  // Has the server make a snapshot that holds what was acknowledged before this call, and returns
+  // when it is on disk. DeadlineExceeded: not within `patience`; it may come yet.
+  // FailedPrecondition: the server makes none. ResourceExhausted, Unavailable: the disk is full, or
+  // sick; the snapshots before are as they were. Holds up no other call on this client.
+  virtual absl::StatusOr<SnapshotSummary> CreateSnapshot(Milliseconds patience) = 0;
+  // All that there are, newest first, the damaged ones too.
+  virtual absl::StatusOr<std::vector<SnapshotSummary>> ListSnapshots() = 0;
+  // FailedPrecondition: it is the newest usable one, or what the next one builds on. NotFound.
+  virtual absl::Status DeleteSnapshot(uint64_t id) = 0;
 
   virtual RegionLayout Layout() const = 0;
 

@@ -299,6 +299,7 @@ typedef struct dunlin_statistics {
   uint64_t round_trips, chains, verbs, reads, writes, atomics;
   uint64_t retries, absorbed, cache_hits, cache_misses, lane_messages;
   uint64_t reconnects, resolved;
+  uint64_t clock_error_ns;
 } dunlin_statistics;
 
 /* Fills in statistics->size bytes; set that first. */
@@ -335,12 +336,53 @@ typedef struct dunlin_server_status {
   uint64_t sessions_opened, sessions_lost, connections_refused, returns_refused;
   bool huge_pages;
   bool counted;
+  bool snapshots;       /* the server makes some; what follows is 0 otherwise */
+  bool snapshot_failed; /* the last attempt; dunlin/client.h and kvctl status say why */
+  uint64_t snapshot_id, snapshot_records; /* of the newest; 0: there is none */
+  int64_t snapshot_finished_unix_ms;
+  int64_t snapshot_at_risk_ms; /* a crash now would lose what was acknowledged within this time;
+                                  DUNLIN_UNSET: all since the server's start */
+  uint64_t snapshot_pass_ms;   /* the last pass, until it was on disk */
+  uint64_t snapshots_made, snapshots_failed;
+  uint64_t loaded_snapshot_id, loaded_records; /* what the server was started from; 0: nothing */
 } dunlin_server_status;
 
 /* Fills in status->size bytes; set that first. `count_index`: have the server count items and
    locks, which takes it a while. */
 DUNLIN_API dunlin_code dunlin_status(dunlin_client* client, bool count_index,
                                      dunlin_server_status* status, dunlin_error* error);
+
+/* --- Snapshots ----------------------------------------------------------------------------------
+   In the server's directory. DUNLIN_CODE_FAILED_PRECONDITION: the server makes none. */
+typedef struct dunlin_snapshot {
+  size_t size;
+  uint64_t id;
+  uint64_t records;
+  uint64_t bytes;            /* of all keys and values; 0 with records: not known */
+  uint64_t file_bytes;       /* on disk; snapshots share most of it with each other */
+  uint64_t changed, deleted; /* entries that its pass wrote, and removed */
+  int64_t started_unix_ms, finished_unix_ms;
+  bool full; /* its pass wrote every record */
+  bool usable;
+} dunlin_snapshot;
+
+/* Has the server make one that holds what was acknowledged before this call, and returns when it is
+   on disk. DUNLIN_CODE_DEADLINE_EXCEEDED: not within patience_ms; it may come yet. `snapshot`:
+   NULL, or filled in as far as snapshot->size says; set that first. */
+DUNLIN_API dunlin_code dunlin_create_snapshot(dunlin_client* client, int64_t patience_ms,
+                                              dunlin_snapshot* snapshot, dunlin_error* error);
+
+/* The callback runs once for each, newest first; its pointers live until it returns. `trouble` says
+   why it is not usable; NULL if it is. */
+typedef void (*dunlin_snapshot_callback)(void* context, const dunlin_snapshot* snapshot,
+                                         const char* trouble);
+DUNLIN_API dunlin_code dunlin_list_snapshots(dunlin_client* client,
+                                             dunlin_snapshot_callback callback, void* context,
+                                             dunlin_error* error);
+
+/* DUNLIN_CODE_FAILED_PRECONDITION, too: it is the newest usable one, or what the next builds on. */
+DUNLIN_API dunlin_code dunlin_delete_snapshot(dunlin_client* client, uint64_t id,
+                                              dunlin_error* error);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -80,6 +80,10 @@ struct Stats {
   uint64_t lane_messages = 0;  // requests to the server (blocks, returns)
   uint64_t reconnects = 0;     // connections made after the first was lost
   uint64_t resolved = 0;       // writes whose fate was looked for after their connection was lost
+  // By how much this session's idea of the server's clock, by which it judges times to live, may be
+  // off: half of what it took to ask for it. 0 on shared memory. Asked for again before long if it
+  // is more than a millisecond, as when the process was held up in the midst of it.
+  std::chrono::nanoseconds clock_error{0};
 };
 
 }  // namespace dunlin

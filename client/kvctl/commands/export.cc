@@ -3,51 +3,40 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/kvctl/commands/arguments.h"
 #include "client/kvctl/commands/batch_get.h"
-#include "client/kvctl/commands/output_file.h"
+#include "client/kvctl/commands/record_output.h"
 #include "common/base/status.h"
-#include "common/base/text.h"
 
 namespace dunlin::kvctl {
 namespace {
 
 constexpr uint32_t kScanPage = 1024;
 
-class Exporter {
+class Exporter final : public ExportJob {
  public:
   Exporter(Context& context, const ExportArguments& arguments, ByteSink& sink)
       : context_(context),
         arguments_(arguments),
         sink_(sink),
-        writer_(MakeRecordWriter(arguments.stream.format, arguments.stream.encoding, sink)),
         getter_(*context.session),
-        tally_(context, "export", arguments.progress) {}
+        output_(context, arguments.stream, arguments.progress, sink) {}
 
-  absl::Status Run() {
+  absl::Status Run() override {
     const absl::Status status = Pass();
-    tally_.Finish(status.ok());
+    output_.Finish(status);
     return status;
   }
 
-  // After Run.
-  ExitCode Summarize() {
-    Report report;
-    tally_.AddTo(&report, "written");
-    if (vanished_ > 0) report.Add("vanished", vanished_);
-    if (ttls_dropped_ > 0) {
-      report.Add("ttls_dropped", ttls_dropped_);
-      Note(context_, absl::StrCat(FormatCount(ttls_dropped_),
-                                  " records have a time to live that this format can't hold; "
-                                  "--format json keeps it"));
-    }
-    const ExitCode printed = Print(context_, report);
-    if (printed != ExitCode::kOk) return printed;
-    return tally_.failed() > 0 ? ExitCode::kSomeFailed : ExitCode::kOk;
+  ExitCode Summarize() override {
+    return output_.Summarize([&](Report* report) {
+      if (vanished_ > 0) report->Add("vanished", vanished_);
+    });
   }
 
  private:
@@ -78,7 +67,7 @@ class Exporter {
       std::vector<std::string> keys;
       for (ScanEntry& entry : page.entries) keys.push_back(std::move(entry.key));
       DUNLIN_RETURN_IF_ERROR(visit(std::move(keys)));
-      tally_.Update(std::nullopt);
+      output_.Update(std::nullopt);
       if (page.done) return absl::OkStatus();
       cursor = page.next;
     }
@@ -100,7 +89,7 @@ class Exporter {
     for (size_t at = 0; at < keys.size(); at += arguments_.batch) {
       const size_t count = std::min<size_t>(arguments_.batch, keys.size() - at);
       DUNLIN_RETURN_IF_ERROR(WriteBatch(std::span(keys).subspan(at, count)));
-      tally_.Update(static_cast<double>(at + count) / static_cast<double>(keys.size()));
+      output_.Update(static_cast<double>(at + count) / static_cast<double>(keys.size()));
     }
     return absl::OkStatus();
   }
@@ -117,7 +106,7 @@ class Exporter {
       Record record;
       const absl::StatusOr<bool> more = reader->Next(&record);
       if (absl::IsInvalidArgument(more.status())) {
-        tally_.Failed(absl::StrCat(path, ": ", more.status().message()));
+        output_.Failed(absl::StrCat(path, ": ", more.status().message()));
         continue;
       }
       if (!more.ok()) return more.status();
@@ -127,7 +116,7 @@ class Exporter {
       if (keys.size() == arguments_.batch || (!*more && !keys.empty())) {
         DUNLIN_RETURN_IF_ERROR(WriteBatch(keys));
         keys.clear();
-        tally_.Update(input->fraction());
+        output_.Update(input->fraction());
       }
       if (!*more) return absl::OkStatus();
     }
@@ -138,59 +127,33 @@ class Exporter {
     getter_.Get(keys, [&](size_t i, Outcome outcome, Record& record) {
       if (!status.ok()) return;
       if (outcome == Outcome::kOk) {
-        status = Write(record);
+        status = output_.Write(record);
       } else if (outcome == Outcome::kNotFound && !arguments_.keys_from.has_value()) {
         ++vanished_;  // removed or expired since the scan saw it
       } else if (outcome == Outcome::kUnavailable || outcome == Outcome::kForked) {
         status = ToStatus(outcome, QuoteKey(keys[i]));
       } else {
-        tally_.Failed(FailureOf(outcome, "key " + QuoteKey(keys[i])).message);
+        output_.Failed(FailureOf(outcome, "key " + QuoteKey(keys[i])).message);
       }
     });
     return status;
   }
 
-  absl::Status Write(const Record& record) {
-    const absl::Status status = writer_->Write(record);
-    if (absl::IsInvalidArgument(status)) {
-      tally_.Failed(FromAbsl(status.message()));
-      return absl::OkStatus();
-    }
-    if (!status.ok()) return status;
-    if (record.ttl_ms.has_value() && !writer_->keeps_ttl()) ++ttls_dropped_;
-    tally_.Done(record.key.size() + record.value.size());
-    return absl::OkStatus();
-  }
-
   Context& context_;
   const ExportArguments& arguments_;
   ByteSink& sink_;
-  const std::unique_ptr<RecordWriter> writer_;
   BatchGetter getter_;
-  Tally tally_;
+  RecordOutput output_;
   std::string prefix_;
   uint64_t vanished_ = 0;
-  uint64_t ttls_dropped_ = 0;
 };
 
 }  // namespace
 
 ExitCode RunExport(Context& context, const ExportArguments& arguments) {
-  if (arguments.stream.path == "-") {
-    Context beside_the_stream = context;
-    beside_the_stream.out = context.err;
-    Exporter exporter(beside_the_stream, arguments, *context.out);
-    const absl::Status status = exporter.Run();
-    if (!status.ok()) return Fail(beside_the_stream, status);
-    return exporter.Summarize();
-  }
-  absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::Create(arguments.stream.path);
-  if (!file.ok()) return Fail(context, file.status());
-  Exporter exporter(context, arguments, **file);
-  absl::Status status = exporter.Run();
-  if (status.ok()) status = (*file)->Commit();
-  if (!status.ok()) return Fail(context, status);
-  return exporter.Summarize();
+  return RunExportJob(context, arguments.stream.path, [&](Context& its_context, ByteSink& sink) {
+    return std::make_unique<Exporter>(its_context, arguments, sink);
+  });
 }
 
 }  // namespace dunlin::kvctl

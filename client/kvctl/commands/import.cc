@@ -1,5 +1,6 @@
 #include "client/kvctl/commands/import.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,17 +56,15 @@ bool IsFinal(Outcome outcome) {
          outcome == Outcome::kPermissionDenied;
 }
 
-std::string AtLine(uint64_t line, const Record& record) {
-  return absl::StrCat("line ", line, ", key ", QuoteKey(record.key));
-}
-
 class Importer {
  public:
-  Importer(Context& context, const ImportArguments& arguments)
+  Importer(Context& context, const ImportOptions& options, std::string_view label,
+           ImportSource& source)
       : context_(context),
-        arguments_(arguments),
+        options_(options),
+        source_(source),
         getter_(*context.session),
-        written_(context, "import", arguments.progress) {
+        written_(context, std::string(label), options.progress) {
     limits_.max_key = context.session->max_key_bytes();
     limits_.max_value = context.session->max_value_bytes();
   }
@@ -73,7 +72,7 @@ class Importer {
   ExitCode Run() {
     absl::Status status = WritePass();
     written_.Finish(status.ok());
-    if (status.ok() && arguments_.verify && !verify_batches_) status = VerifyPass();
+    if (status.ok() && options_.verify && !verify_batches_) status = VerifyPass();
     if (!status.ok()) {
       Failure failure = FailureOf(status);
       absl::StrAppend(&failure.message, "; stopped after ", written_.done(), " records written");
@@ -84,45 +83,43 @@ class Importer {
 
  private:
   absl::Status WritePass() {
-    DUNLIN_ASSIGN_OR_RETURN(auto input, Input::Open(context_, arguments_.stream.path));
-    verify_batches_ = arguments_.verify && !input->repeatable();
+    DUNLIN_ASSIGN_OR_RETURN(RecordReader* const reader, source_.Begin(limits_));
+    verify_batches_ = options_.verify && !source_.repeatable();
     if (verify_batches_) StartVerification();
-    const auto reader = MakeReader(*input);
     DUNLIN_RETURN_IF_ERROR(ReadBatches(
         *reader, [&](std::string_view error) { written_.Failed(error); },
         [&](const Batch& batch) {
           DUNLIN_RETURN_IF_ERROR(WriteBatch(batch));
-          written_.Update(input->fraction());
+          written_.Update(source_.fraction());
           return absl::OkStatus();
         }));
-    renamed_ = reader->renamed_duplicates();
+    source_.AddTo(&of_source_);
     return absl::OkStatus();
   }
 
-  void StartVerification() { verified_.emplace(context_, "verify", arguments_.progress); }
+  void StartVerification() { verified_.emplace(context_, "verify", options_.progress); }
 
   absl::Status VerifyPass() {
     StartVerification();
-    DUNLIN_ASSIGN_OR_RETURN(auto input, Input::Open(context_, arguments_.stream.path));
-    const auto reader = MakeReader(*input);
+    DUNLIN_ASSIGN_OR_RETURN(RecordReader* const reader, source_.Begin(limits_));
     const absl::Status status = ReadBatches(
         *reader, [](std::string_view) {},  // malformed records were counted when they were read
         [&](const Batch& batch) {
           DUNLIN_RETURN_IF_ERROR(VerifyBatch(batch));
-          verified_->Update(input->fraction());
+          verified_->Update(source_.fraction());
           return absl::OkStatus();
         });
     verified_->Finish(status.ok());
     return status;
   }
 
-  std::unique_ptr<RecordReader> MakeReader(ByteSource& source) const {
-    return MakeRecordReader(arguments_.stream.format, arguments_.stream.encoding, limits_, source);
+  std::string At(uint64_t place, const Record& record) const {
+    return absl::StrCat(ToAbsl(source_.place()), " ", place, ", key ", QuoteKey(record.key));
   }
 
   template <typename OnError, typename OnBatch>
   absl::Status ReadBatches(RecordReader& reader, OnError on_error, OnBatch on_batch) {
-    Batch batch(arguments_.batch);
+    Batch batch(options_.batch);
     while (true) {
       Record record;
       const absl::StatusOr<bool> more = reader.Next(&record);
@@ -146,9 +143,9 @@ class Importer {
       const Record& record = batch.records()[i];
       requests[i].key = AsBytes(record.key);
       requests[i].value = AsBytes(record.value);
-      requests[i].options.ttl = arguments_.ttl;
+      requests[i].options.ttl = options_.ttl;
       if (record.ttl_ms.has_value()) requests[i].options.ttl = Milliseconds(*record.ttl_ms);
-      if (arguments_.if_absent) requests[i].options.mode = PutMode::kIfAbsent;
+      if (options_.if_absent) requests[i].options.mode = PutMode::kIfAbsent;
     }
     context_.session->MultiPut(requests);
 
@@ -162,9 +159,9 @@ class Importer {
       } else if (outcome == Outcome::kExists) {
         ++skipped_;
       } else if (IsFinal(outcome)) {
-        return ToStatus(outcome, AtLine(batch.line(i), record));
+        return ToStatus(outcome, At(batch.line(i), record));
       } else {
-        written_.Failed(FailureOf(outcome, AtLine(batch.line(i), record)).message);
+        written_.Failed(FailureOf(outcome, At(batch.line(i), record)).message);
       }
     }
     return verify_batches_ ? VerifyBatch(to_verify) : absl::OkStatus();
@@ -177,11 +174,11 @@ class Importer {
     getter_.Get(keys, [&](size_t i, Outcome outcome, Record& found) {
       const Record& record = batch.records()[i];
       if (IsFinal(outcome)) {
-        status = ToStatus(outcome, AtLine(batch.line(i), record));
+        status = ToStatus(outcome, At(batch.line(i), record));
       } else if (outcome != Outcome::kOk) {
-        verified_->Failed(FailureOf(outcome, "verify, " + AtLine(batch.line(i), record)).message);
+        verified_->Failed(FailureOf(outcome, "verify, " + At(batch.line(i), record)).message);
       } else if (found.value != record.value) {
-        verified_->Failed(absl::StrCat("verify, ", AtLine(batch.line(i), record),
+        verified_->Failed(absl::StrCat("verify, ", At(batch.line(i), record),
                                        ": the store has another value (", found.value.size(),
                                        " bytes instead of ", record.value.size(), ")"));
       } else {
@@ -194,10 +191,8 @@ class Importer {
   ExitCode Summarize() {
     Report report;
     written_.AddTo(&report, "written");
-    if (arguments_.if_absent) report.Add("skipped", skipped_);
-    if (arguments_.stream.format == Format::kDebianIndex) {
-      report.Add("renamed_duplicates", renamed_);
-    }
+    if (options_.if_absent) report.Add("skipped", skipped_);
+    report.Append(of_source_);
     if (verified_.has_value()) {
       if (verify_batches_) verified_->Finish(true);
       Report verification;
@@ -211,20 +206,53 @@ class Importer {
   }
 
   Context& context_;
-  const ImportArguments& arguments_;
+  const ImportOptions& options_;
+  ImportSource& source_;
   RecordLimits limits_;
   BatchGetter getter_;
   bool verify_batches_ = false;
   Tally written_;
   std::optional<Tally> verified_;
   uint64_t skipped_ = 0;
-  uint64_t renamed_ = 0;
+  Report of_source_;
+};
+
+class StreamSource final : public ImportSource {
+ public:
+  StreamSource(Context& context, const StreamArguments& arguments)
+      : context_(context), arguments_(arguments) {}
+
+  absl::StatusOr<RecordReader*> Begin(const RecordLimits& limits) override {
+    reader_ = nullptr;
+    DUNLIN_ASSIGN_OR_RETURN(input_, Input::Open(context_, arguments_.path));
+    reader_ = MakeRecordReader(arguments_.format, arguments_.encoding, limits, *input_);
+    return reader_.get();
+  }
+  bool repeatable() const override { return input_->repeatable(); }
+  std::optional<double> fraction() const override { return input_->fraction(); }
+  std::string_view place() const override { return "line"; }
+  void AddTo(Report* report) const override {
+    if (arguments_.format != Format::kDebianIndex) return;
+    report->Add("renamed_duplicates", reader_->renamed_duplicates());
+  }
+
+ private:
+  Context& context_;
+  const StreamArguments& arguments_;
+  std::unique_ptr<Input> input_;
+  std::unique_ptr<RecordReader> reader_;
 };
 
 }  // namespace
 
+ExitCode ImportFrom(Context& context, const ImportOptions& options, std::string_view label,
+                    ImportSource& source) {
+  return Importer(context, options, label, source).Run();
+}
+
 ExitCode RunImport(Context& context, const ImportArguments& arguments) {
-  return Importer(context, arguments).Run();
+  StreamSource source(context, arguments.stream);
+  return ImportFrom(context, arguments, "import", source);
 }
 
 }  // namespace dunlin::kvctl

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/kvctl/snapshots/summary.h"
 
 namespace dunlin::kvctl {
 namespace {
@@ -121,6 +122,12 @@ ExitCode PrintStatus(Context& context, const absl::StatusOr<ServerStatus>& statu
   report.AddObject("memory", Memory(*status));
   report.AddObject("index", Index(*status));
   report.AddObject("patrol", Patrol(*status));
+  if (status->snapshots.has_value()) {
+    report.AddObject("snapshots", DescribeServerSnapshots(*status->snapshots, status->uptime_ms,
+                                                          context.clock->WallNanos() / 1'000'000));
+  } else {
+    report.AddNull("snapshots", "none: records last as long as the server");
+  }
   report.AddList("sessions", Sessions(*status));
   return Print(context, report);
 }

@@ -123,7 +123,7 @@ absl::StatusOr<RawPathResult> ChannelProbe::Measure(std::string_view target, Mil
   request.name = "kvctl doctor (verbs)";
   DUNLIN_ASSIGN_OR_RETURN(const std::unique_ptr<SessionParts> parts,
                           opener->OpenSession(request, Deadline::After(timeout)));
-  SessionBlocks pool(parts->lane.get());
+  SessionBlocks pool(parts->lane.get(), parts->constants.heap_bytes);
   const SessionBlocks::Taken taken =
       pool.Take(kLargeBytes + sizeof(uint64_t), Deadline::After(timeout));
   if (taken.result != Result::kOk) {

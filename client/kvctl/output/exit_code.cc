@@ -13,15 +13,17 @@ constexpr std::pair<ExitCode, const char*> kDescriptions[] = {
     {ExitCode::kOk, "done"},
     {ExitCode::kOther, "internal error, or reading or writing a file failed"},
     {ExitCode::kUsage, "wrong command line or argument"},
-    {ExitCode::kNotFound, "no such key"},
+    {ExitCode::kNotFound, "no such key or snapshot"},
     {ExitCode::kPreconditionFailed,
-     "precondition failed: another version, already there, not an integer, overflow"},
+     "precondition failed: another version, already there, not an integer, overflow; the newest "
+     "snapshot, or a directory in use"},
     {ExitCode::kUnavailable, "no server there, no permission, another layout, or too busy"},
     {ExitCode::kDeadlineExceeded, "deadline exceeded (--timeout)"},
-    {ExitCode::kResourceExhausted, "memory or index full, key or value too large"},
-    {ExitCode::kDataLoss, "data loss: a record is corrupt"},
+    {ExitCode::kResourceExhausted,
+     "memory, index or the snapshots' disk full, key or value too large"},
+    {ExitCode::kDataLoss, "data loss: a record or a snapshot is damaged"},
     {ExitCode::kOutcomeUnknown, "outcome unknown: the write may or may not have taken place"},
-    {ExitCode::kSomeFailed, "import or export finished, but some records failed"},
+    {ExitCode::kSomeFailed, "import, export or restore finished, but some records failed"},
     {ExitCode::kProblemsFound, "doctor found a problem (warnings are none)"},
 };
 

@@ -1,6 +1,7 @@
 #include "client/kvctl/output/report.h"
 
 #include <algorithm>
+#include <ctime>
 #include <type_traits>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 
 // "round_trip_ns" becomes "round trip": tables choose the unit themselves.
 std::string Title(std::string_view name) {
-  for (const std::string_view suffix : {"_ms", "_ns"}) {
+  for (const std::string_view suffix : {"_ms", "_ns", "_unix"}) {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   std::string title(name);
@@ -41,6 +42,16 @@ std::string Grouped(T value) {
   }
 }
 
+std::string Moment(int64_t unix_ms) {
+  const time_t seconds = unix_ms / 1000;
+  std::tm parts{};
+  if (unix_ms < 0 || gmtime_r(&seconds, &parts) == nullptr) return std::to_string(unix_ms);
+  char day[40];
+  const size_t bytes = std::strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &parts);
+  const std::string millis = std::to_string(unix_ms % 1000 + 1000);
+  return std::string(day, bytes) + "." + millis.substr(1) + " UTC";
+}
+
 template <typename T>
 std::string Humane(T value, Unit unit) {
   const double number = static_cast<double>(value);
@@ -60,6 +71,8 @@ std::string Humane(T value, Unit unit) {
       return FormatPercent(number);
     case Unit::kRate:
       return FormatRate(number);
+    case Unit::kUnixMillis:
+      return Moment(static_cast<int64_t>(value));
   }
   return {};
 }
@@ -86,6 +99,10 @@ void Report::AddNull(std::string_view name, std::string_view shown) {
 
 void Report::AddObject(std::string_view name, Report object) {
   AddMember(name, std::make_shared<const Report>(std::move(object)));
+}
+
+void Report::Append(const Report& other) {
+  members_.insert(members_.end(), other.members_.begin(), other.members_.end());
 }
 
 void Report::AddList(std::string_view name, std::vector<Report> rows) {

@@ -15,18 +15,19 @@ namespace dunlin::kvctl {
 
 // What a number means: tables show it to people ("8.00 GiB"), JSON gives the number itself.
 enum class Unit {
-  kNone,     // an identifier or version: digits only
-  kCount,    // 1,234,567
-  kBytes,    // 8.00 GiB
-  kMillis,   // 1.23 s
-  kNanos,    // 1.23 us
-  kPerCent,  // a fraction: 12.3 %
-  kRate,     // a second: 1.23 M/s
+  kNone,        // an identifier or version: digits only
+  kCount,       // 1,234,567
+  kBytes,       // 8.00 GiB
+  kMillis,      // 1.23 s
+  kNanos,       // 1.23 us
+  kPerCent,     // a fraction: 12.3 %
+  kRate,        // a second: 1.23 M/s
+  kUnixMillis,  // a moment of the wall clock: 2026-11-30 16:26:24.123 UTC
 };
 
 // The answer of a command: named values, objects and lists in a given order, rendered as JSON or
 // as a table. Names are in snake_case; the table shows "heap_bytes" as "heap bytes", and
-// "age_ms" as "age".
+// "age_ms" as "age", "finished_unix_ms" as "finished".
 class Report {
  public:
   void Add(std::string_view name, std::string_view text) { AddText(name, text); }
@@ -48,6 +49,8 @@ class Report {
   // JSON null; `shown` in a table.
   void AddNull(std::string_view name, std::string_view shown);
   void AddObject(std::string_view name, Report object);
+  // The members of another.
+  void Append(const Report& other);
   // Each row should have the same members: they become the columns.
   void AddList(std::string_view name, std::vector<Report> rows);
 

@@ -217,6 +217,28 @@ static void test_reports(dunlin_client* client, dunlin_session* session) {
   EXPECT_OUTCOME(DUNLIN_OK, dunlin_remove(session, "counted", 7, DUNLIN_UNSET, NULL));
 }
 
+static void never_called(void* context, const dunlin_snapshot* snapshot, const char* trouble) {
+  (void)context;
+  (void)snapshot;
+  (void)trouble;
+  EXPECT(false);
+}
+
+/* Of a server without a directory for them. */
+static void test_no_snapshots(dunlin_client* client) {
+  dunlin_error error;
+  dunlin_snapshot snapshot = {.size = sizeof snapshot};
+  EXPECT(dunlin_create_snapshot(client, 1000, &snapshot, &error) ==
+         DUNLIN_CODE_FAILED_PRECONDITION);
+  EXPECT(strstr(error.message, "snapshot-dir") != NULL);
+  EXPECT(dunlin_list_snapshots(client, never_called, NULL, NULL) ==
+         DUNLIN_CODE_FAILED_PRECONDITION);
+  EXPECT(dunlin_delete_snapshot(client, 1, NULL) == DUNLIN_CODE_FAILED_PRECONDITION);
+  dunlin_server_status status = {.size = sizeof status};
+  EXPECT(dunlin_status(client, false, &status, NULL) == DUNLIN_CODE_OK);
+  EXPECT(!status.snapshots && status.snapshot_id == 0);
+}
+
 static void test_read_only(const char* target) {
   dunlin_client_options options = DUNLIN_CLIENT_OPTIONS_INIT;
   options.read_only = true;
@@ -269,6 +291,7 @@ int main(int argc, char** argv) {
   test_many_keys(session);
   test_submitted_and_scan(session);
   test_reports(client, session);
+  test_no_snapshots(client);
   test_read_only(target);
   test_child(client, session);
   dunlin_close_session(session);

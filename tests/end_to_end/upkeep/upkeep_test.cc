@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -200,6 +202,56 @@ TEST_F(UpkeepTest, ACacheMakesRoomAndKeepsWhatIsUsed) {
 }
 
 // Absorption bounds a put under any contention.
+// Small heaps with values of 16 bytes to 20 KiB, as many of 20 to 40 as of 10,000 to 20,000.
+class MixedSizesTest : public UpkeepTest {
+ protected:
+  void OpenFour() {
+    for (auto& session : sessions_) {
+      auto opened = client_->OpenSession();
+      ASSERT_TRUE(opened.ok()) << opened.status();
+      session = std::move(*opened);
+    }
+  }
+  // Of the n-th key; what it takes of the heap is appended.
+  Outcome Put(int n) {
+    const size_t bytes = static_cast<size_t>(16 * std::pow(1280.0, random_.Unit()));
+    sizes_.push_back(bytes + 40);
+    return sessions_[n % 4]->PutBytes(AsBytes(KeyOf(n)), AsBytes(std::string(bytes, 'v'))).outcome;
+  }
+  uint64_t BytesThere() {
+    uint64_t bytes = 0;
+    for (size_t n = 0; n < sizes_.size(); ++n) {
+      const bool there = session_->Head(AsBytes(KeyOf(static_cast<int>(n)))).ok();
+      bytes += there ? sizes_[n] : 0;
+    }
+    return bytes;
+  }
+  double ShareThere() {
+    return static_cast<double>(BytesThere()) / static_cast<double>(Status().heap_bytes);
+  }
+
+  std::unique_ptr<Session> sessions_[4];
+  Random random_{7};
+  std::vector<uint64_t> sizes_;
+};
+
+TEST_F(MixedSizesTest, AStoreIsFullOnlyWhenItIs) {
+  StartStore({"--grace", "20ms"}, "16MiB");
+  OpenFour();
+  Outcome outcome = Outcome::kOk;
+  for (int n = 0; outcome == Outcome::kOk; ++n) outcome = Put(n);
+  EXPECT_EQ(outcome, Outcome::kMemoryFull);
+  EXPECT_GT(ShareThere(), 0.8) << sizes_.size() << " records";
+}
+
+TEST_F(MixedSizesTest, ACacheAlwaysHasRoomAndIsNotEmptiedForIt) {
+  StartStore({"--mode", "cache", "--grace", "20ms", "--max-sessions", "32"}, "16MiB");
+  OpenFour();
+  const int count = slow() ? 10'000 : 30'000;
+  for (int n = 0; n < count; ++n) ASSERT_EQ(Put(n), Outcome::kOk) << n;
+  EXPECT_GT(ShareThere(), 0.6) << "evicted " << Status().evicted;
+}
+
 TEST_F(UpkeepTest, APutToOneHotKeyTakesFourRoundTripsAtMost) {
   StartStore({"--patrol-period", "24h"});
   ASSERT_TRUE(session_->Put("hot", "0").ok());

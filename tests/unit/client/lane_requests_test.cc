@@ -418,6 +418,32 @@ TEST(LaneStatusTest, SaysWhatItIsToWaitFor) {
   EXPECT_TRUE(lane.Status({.count_index = true, .sweep = true}, Late()).ok());
 }
 
+TEST(LaneSnapshotTest, AnErrorLeavesTheLaneInStep) {
+  ScriptedServer server([&](LanePeer& peer) {
+    EXPECT_EQ(peer.ReadControl().snapshot().delete_id(), 7u);
+    ControlReply refusal;
+    refusal.set_code(static_cast<uint32_t>(absl::StatusCode::kFailedPrecondition));
+    refusal.set_message("it is the newest");
+    peer.SendControl(refusal);
+    EXPECT_TRUE(peer.ReadControl().snapshot().create());
+    ControlReply reply;
+    reply.mutable_snapshot()->add_snapshots()->set_id(8);
+    peer.SendControl(reply);
+    peer.WaitForClose();
+  });
+  Lane lane(server.TakeClient());
+  control::SnapshotRequest request;
+  request.set_delete_id(7);
+  const absl::Status refused = lane.Snapshot(request, Late()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("it is the newest"));
+  request.set_create(true);
+  const auto made = lane.Snapshot(request, Late());
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_EQ(made->snapshots_size(), 1);
+  EXPECT_EQ(made->snapshots(0).id(), 8u);
+}
+
 TEST(LaneHungUpTest, NoticesADeadServer) {
   auto [client, server] = SocketPair();
   Lane lane(std::move(client));

@@ -152,6 +152,56 @@ TEST(CommandLine, ImportAndExport) {
   EXPECT_EQ(Parse<ExportArguments>({"export", "--keys-from", "x"}).keys_from, "x");
 }
 
+TEST(CommandLine, SnapshotsOfAServer) {
+  EXPECT_EQ(Parse<SnapshotCreateArguments>({"snapshot", "create"}).patience, Milliseconds(600'000));
+  EXPECT_EQ(Parse<SnapshotCreateArguments>({"snapshot", "create", "--timeout", "2s"}).patience,
+            Milliseconds(2000));
+  EXPECT_EQ(Parse<SnapshotListArguments>({"snapshot", "list"}).dir, "");
+  EXPECT_EQ(Parse<SnapshotListArguments>({"snapshot", "list", "--dir", "d"}).dir, "d");
+  const auto remove = Parse<SnapshotDeleteArguments>({"snapshot", "delete", "7", "--dir", "d"});
+  EXPECT_EQ(remove.id, 7u);
+  EXPECT_EQ(remove.dir, "d");
+  EXPECT_THAT(ErrorOf({"snapshot", "delete"}), HasSubstr("ID is required"));
+  EXPECT_THAT(ErrorOf({"snapshot", "delete", "0"}), HasSubstr("whole number from 1"));
+  EXPECT_THAT(ErrorOf({"snapshot"}), HasSubstr("see kvctl --help"));
+  EXPECT_THAT(ErrorOf({"snapshot", "frobnicate"}), HasSubstr("see kvctl --help"));
+}
+
+TEST(CommandLine, SnapshotsInADirectory) {
+  const auto verify = Parse<SnapshotVerifyArguments>(
+      {"snapshot", "verify", "--dir", "d", "3", "--progress", "never"});
+  EXPECT_EQ(verify.dir, "d");
+  EXPECT_EQ(verify.id, 3u);
+  EXPECT_EQ(verify.progress, ProgressMode::kNever);
+  EXPECT_EQ(Parse<SnapshotVerifyArguments>({"snapshot", "verify", "--dir", "d"}).id, std::nullopt);
+  EXPECT_THAT(ErrorOf({"snapshot", "verify"}), HasSubstr("--dir is required"));
+
+  const auto get = Parse<SnapshotGetArguments>(
+      {"snapshot", "get", "--dir", "d", "--id", "4", "6b", "--encoding", "hex", "--raw"});
+  EXPECT_EQ(get.snapshot.id, 4u);
+  EXPECT_EQ(get.key.key, "6b");
+  EXPECT_EQ(get.key.encoding, Encoding::kHex);
+  EXPECT_TRUE(get.raw);
+
+  const auto exporting = Parse<SnapshotExportArguments>(
+      {"snapshot", "export", "--dir", "d", "f", "--format", "lines", "--prefix", "p", "--sorted"});
+  EXPECT_EQ(exporting.stream.path, "f");
+  EXPECT_EQ(exporting.stream.format, Format::kKeyValueLines);
+  EXPECT_EQ(exporting.prefix, "p");
+  EXPECT_TRUE(exporting.sorted);
+  EXPECT_EQ(exporting.snapshot.id, std::nullopt);
+  EXPECT_THAT(ErrorOf({"snapshot", "export", "--dir", "d", "--sorted", "--keys-from", "k"}),
+              HasSubstr("excludes"));
+
+  const auto restore = Parse<SnapshotRestoreArguments>(
+      {"snapshot", "restore", "--dir", "d", "5", "--if-absent", "--batch", "16"});
+  EXPECT_EQ(restore.snapshot.id, 5u);
+  EXPECT_TRUE(restore.options.if_absent);
+  EXPECT_EQ(restore.options.batch, 16u);
+  EXPECT_THAT(ErrorOf({"snapshot", "restore", "--dir", "d", "--verify", "--if-absent"}),
+              HasSubstr("excludes"));
+}
+
 TEST(CommandLine, Workload) {
   const WorkloadArguments workload = Parse<WorkloadArguments>(
       {"workload", "--keys", "10", "--size", "0", "--reads", "50", "--time", "200ms"});

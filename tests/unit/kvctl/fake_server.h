@@ -35,6 +35,8 @@ class FakeServer {
   absl::Status status;  // of Ping, Status and Scan
   ServerStatus server_status;
   RegionLayout layout;
+  std::vector<SnapshotSummary> snapshots;    // newest first
+  std::vector<Milliseconds> snapshot_waits;  // of CreateSnapshot
   std::string target = "shm:///fake";
 };
 
@@ -210,6 +212,25 @@ class FakeClient final : public Client {
   absl::StatusOr<ServerStatus> Sweep(Milliseconds patience) override {
     server_.sweeps.push_back(patience);
     return Status(true);
+  }
+  absl::StatusOr<SnapshotSummary> CreateSnapshot(Milliseconds patience) override {
+    if (!server_.status.ok()) return server_.status;
+    server_.snapshot_waits.push_back(patience);
+    SnapshotSummary made;
+    made.id = server_.snapshots.empty() ? 1 : server_.snapshots.front().id + 1;
+    made.records = server_.items.size();
+    server_.snapshots.insert(server_.snapshots.begin(), made);
+    return made;
+  }
+  absl::StatusOr<std::vector<SnapshotSummary>> ListSnapshots() override {
+    if (!server_.status.ok()) return server_.status;
+    return server_.snapshots;
+  }
+  absl::Status DeleteSnapshot(uint64_t id) override {
+    if (!server_.status.ok()) return server_.status;
+    const size_t gone =
+        std::erase_if(server_.snapshots, [id](const SnapshotSummary& s) { return s.id == id; });
+    return gone == 1 ? absl::OkStatus() : absl::NotFoundError("there is no such snapshot");
   }
   RegionLayout Layout() const override { return server_.layout; }
   const std::string& target() const override { return server_.target; }

@@ -29,6 +29,16 @@ TEST(Report, Json) {
             "\n");
 }
 
+TEST(Report, MomentsAndOthersMembers) {
+  Report first;
+  first.Add("finished_unix_ms", int64_t{1'796'056'731'045}, Unit::kUnixMillis);
+  Report second;
+  second.Add("id", 7u, Unit::kNone);
+  first.Append(second);
+  EXPECT_EQ(first.ToTable(), "finished  2026-11-30 16:38:51.045 UTC\nid        7\n");
+  EXPECT_EQ(first.ToJson(), "{\"finished_unix_ms\":1796056731045,\"id\":7}\n");
+}
+
 TEST(Report, Table) {
   Report row;
   row.Add("id", 7u, Unit::kNone);

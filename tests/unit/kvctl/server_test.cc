@@ -47,6 +47,41 @@ TEST(Server, StatusAsJson) {
   EXPECT_THAT(harness.out.bytes(), HasSubstr("\"sessions\":[]}\n"));
 }
 
+TEST(Server, StatusShowsSnapshots) {
+  CommandHarness harness;
+  ServerSnapshots& snapshots = harness.server.server_status.snapshots.emplace();
+  EXPECT_EQ(RunStatus(harness.context), ExitCode::kOk);
+  EXPECT_THAT(harness.out.bytes(), ContainsRegex("last id +none yet\n"));
+  EXPECT_THAT(harness.out.bytes(), ContainsRegex("at risk +all that was written since the start"));
+  EXPECT_THAT(harness.out.bytes(), ContainsRegex("loaded id +started empty"));
+
+  CommandHarness later;
+  snapshots.interval_ms = 60'000;
+  snapshots.last_id = 12;
+  snapshots.last_finished_unix_ms = later.clock.WallNanos() / 1'000'000 - 5000;
+  snapshots.at_risk_ms = 7000;
+  snapshots.trouble = "No space left on device";
+  snapshots.loaded_id = 3;
+  snapshots.loaded_records = 1000;
+  snapshots.skipped = {"snapshot 4: its manifest is torn"};
+  later.server.server_status.snapshots = snapshots;
+  EXPECT_EQ(RunStatus(later.context), ExitCode::kOk);
+  const std::string& text = later.out.bytes();
+  EXPECT_THAT(text, ContainsRegex("last id +12\nlast age +5\\.00 s\n"));
+  EXPECT_THAT(text, ContainsRegex("at risk +7\\.00 s\ninterval +60\\.0 s\n"));
+  EXPECT_THAT(text, ContainsRegex("trouble +No space left on device\n"));
+  EXPECT_THAT(text, ContainsRegex("loaded id +3\nloaded records +1,000\n"));
+  EXPECT_THAT(text, HasSubstr("SKIPPED AT START\n"));
+  EXPECT_THAT(text, HasSubstr("its manifest is torn"));
+}
+
+TEST(Server, StatusWithoutSnapshots) {
+  CommandHarness harness;
+  EXPECT_EQ(RunStatus(harness.context), ExitCode::kOk);
+  EXPECT_THAT(harness.out.bytes(),
+              ContainsRegex("snapshots +none: records last as long as the server\n"));
+}
+
 TEST(Server, StatusShowsThePatrol) {
   CommandHarness harness;
   ServerStatus& status = harness.server.server_status;

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kSlabBytes = uint64_t{kMaxSlabPages} * kPageBytes;
 constexpr uint64_t kHeap = 16 * kSlabBytes;
 constexpr SizeClass kClass = ClassFor(1024);
-constexpr uint32_t kPerSlab = kSlabShapes[kClass].blocks;
+constexpr uint32_t kPerSlab = ShapeOf(kClass, kMaxSlabPages).blocks;
 constexpr uint64_t kGrace = 10;
 
 class BlockPoolMarksTest : public testing::Test {
@@ -50,7 +50,7 @@ class BlockPoolMarksTest : public testing::Test {
     return pool_.free_bytes() + pool_.allocated_bytes() + pool_.grace_bytes() + pool_.index_bytes();
   }
 
-  BlockPool pool_{kHeap, kGrace};
+  BlockPool pool_{kHeap, kGrace, kMaxSlabPages};
   uint64_t tick_ = 1;
 };
 
@@ -235,6 +235,29 @@ TEST_F(BlockPoolMarksTest, ClosesOnlyWhatFindsRoomElsewhereTheEmptiestFirst) {
   EXPECT_EQ(pool_.OpenClosed(), 2u);
   EXPECT_EQ(pool_.closed_slabs(), 0u);
   EXPECT_FALSE(pool_.InClosedSlab(blocks[kPerSlab].word()));
+  EXPECT_EQ(pool_.Audit(), "");
+}
+
+TEST_F(BlockPoolMarksTest, WithFreePagesScatteredTheHeapsEndIsEmptiedFirst) {
+  const std::vector<BlockRef> blocks = Take(16 * kPerSlab);
+  const auto free = [&](uint32_t slab, uint32_t but) {
+    for (uint32_t b = but; b < kPerSlab; ++b) Free(blocks[slab * kPerSlab + b]);
+  };
+  free(5, 0);
+  free(9, 0);
+  free(2, 1);
+  free(14, 64);
+  const SlotWord emptiest = blocks[2 * kPerSlab].word();
+  const SlotWord last = blocks[14 * kPerSlab].word();
+  ASSERT_EQ(pool_.CloseSparse(1), 1u);
+  EXPECT_TRUE(pool_.InClosedSlab(emptiest));
+  ASSERT_EQ(pool_.OpenClosed(), 1u);
+  ASSERT_FALSE(pool_.TakeRun(kSlabBytes + 1, tick_));
+  ASSERT_TRUE(pool_.scattered());
+  ASSERT_EQ(pool_.CloseSparse(1), 1u);
+  EXPECT_TRUE(pool_.InClosedSlab(last));
+  EXPECT_FALSE(pool_.InClosedSlab(emptiest));
+  EXPECT_FALSE(pool_.scattered());
   EXPECT_EQ(pool_.Audit(), "");
 }
 

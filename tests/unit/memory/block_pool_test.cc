@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kHeap = 4 * kMaxSlabPages * kPageBytes;  // four slabs
 constexpr SizeClass kClass = ClassFor(104);
+constexpr SlabShapes kShapes(kMaxSlabPages);
 
 std::vector<BlockRef> TakeAll(BlockPool& pool, SizeClass c, uint64_t tick = 1) {
   std::vector<BlockRef> blocks;
@@ -24,9 +25,9 @@ void Free(BlockPool& pool, BlockRef block, uint64_t tick) {
 }
 
 TEST(BlockPool, HandsOutTheWholeHeapOnce) {
-  BlockPool pool(kHeap, 10);
+  BlockPool pool(kHeap, 10, kMaxSlabPages);
   std::vector<BlockRef> blocks = TakeAll(pool, kClass);
-  EXPECT_EQ(blocks.size(), 4u * kSlabShapes[kClass].blocks);
+  EXPECT_EQ(blocks.size(), 4u * kShapes[kClass].blocks);
   std::set<uint64_t> offsets;
   for (BlockRef block : blocks) {
     EXPECT_TRUE(offsets.insert(block.heap_offset()).second);
@@ -44,7 +45,7 @@ TEST(BlockPool, HandsOutTheWholeHeapOnce) {
 }
 
 TEST(BlockPool, FindBelievesNothing) {
-  BlockPool pool(kHeap, 10);
+  BlockPool pool(kHeap, 10, kMaxSlabPages);
   std::vector<BlockRef> blocks;
   ASSERT_EQ(pool.Take(kClass, 2, 1, blocks), 2u);
   BlockRef block = blocks[1];
@@ -70,9 +71,9 @@ TEST(BlockPool, FindBelievesNothing) {
 }
 
 TEST(BlockPool, TheTailOfASlabIsNoBlock) {
-  BlockPool pool(kHeap, 10);
+  BlockPool pool(kHeap, 10, kMaxSlabPages);
   std::vector<BlockRef> blocks = TakeAll(pool, kClass);
-  uint64_t tail = uint64_t{kSlabShapes[kClass].blocks} * 104;
+  uint64_t tail = uint64_t{kShapes[kClass].blocks} * 104;
   ASSERT_LT(tail, uint64_t{kMaxSlabPages} * kPageBytes);
   for (uint32_t g = 0; g < 2; ++g) {
     EXPECT_FALSE(pool.Find(SlotWord::Make(tail, kClass, 0, g)));
@@ -80,7 +81,7 @@ TEST(BlockPool, TheTailOfASlabIsNoBlock) {
 }
 
 TEST(BlockPool, Runs) {
-  BlockPool pool(kHeap, 10);
+  BlockPool pool(kHeap, 10, kMaxSlabPages);
   auto run = pool.TakeRun(100'000, 1);
   ASSERT_TRUE(run);
   EXPECT_EQ(pool.BytesOf(*run), 25u * kPageBytes);
@@ -101,7 +102,7 @@ TEST(BlockPool, Runs) {
 
 // A class that shrinks must not keep its pages from the others.
 TEST(BlockPool, EmptySlabsServeOtherClasses) {
-  BlockPool pool(kHeap, 10);
+  BlockPool pool(kHeap, 10, kMaxSlabPages);
   std::vector<BlockRef> blocks = TakeAll(pool, kClass);
   for (BlockRef block : blocks) ASSERT_TRUE(pool.StartGrace(block));
   for (BlockRef block : blocks) pool.EndGrace(block, 20);
@@ -112,7 +113,7 @@ TEST(BlockPool, EmptySlabsServeOtherClasses) {
 }
 
 TEST(BlockPool, ReformattedPagesGoOnAboveTheirGenerations) {
-  BlockPool pool(kHeap, 10);
+  BlockPool pool(kHeap, 10, kMaxSlabPages);
   std::vector<BlockRef> blocks = TakeAll(pool, kClass);
   uint16_t first = blocks.front().generation();
   for (BlockRef block : blocks) Free(pool, block, 20);
@@ -125,7 +126,7 @@ TEST(BlockPool, ReformattedPagesGoOnAboveTheirGenerations) {
 // window they are back.
 TEST(BlockPool, PagesWithWideSpreadRest) {
   constexpr uint64_t kGrace = 2;
-  BlockPool pool(kMaxSlabPages * kPageBytes, kGrace);
+  BlockPool pool(kMaxSlabPages * kPageBytes, kGrace, kMaxSlabPages);
   SizeClass c = ClassFor(1024);  // four to a page
   std::vector<BlockRef> blocks = TakeAll(pool, c);
   uint64_t tick = 1;
@@ -153,8 +154,37 @@ TEST(BlockPool, PagesWithWideSpreadRest) {
   EXPECT_EQ(pool.resting_pages(), 0u);
 }
 
+// Slabs of two sizes: where the shorter ones leave gaps there is room for more of them alone.
+TEST(BlockPool, SlabsOfASmallHeapAreShort) {
+  constexpr uint64_t kBytes = uint64_t{4} << 20;
+  constexpr SizeClass kLong = ClassFor(9 * 1024);
+  BlockPool pool(kBytes, 10);
+  ASSERT_EQ(pool.shapes()[kClass].pages, kMinSlabPages);
+  ASSERT_EQ(pool.shapes()[kLong].pages, 9u);
+  const uint32_t per_slab = pool.shapes()[kClass].blocks;
+  std::vector<BlockRef> blocks = TakeAll(pool, kClass);
+  ASSERT_EQ(blocks.size(), kBytes / kPageBytes / kMinSlabPages * per_slab);
+  EXPECT_EQ(pool.classes_in_use(), 1u);
+  // Every other slab becomes empty.
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i / per_slab % 2 == 0) Free(pool, blocks[i], 20);
+  }
+  std::vector<BlockRef> others;
+  EXPECT_FALSE(pool.scattered());
+  EXPECT_EQ(pool.Take(kLong, 1, 20, others), 0u);
+  EXPECT_TRUE(pool.scattered());
+  EXPECT_EQ(pool.classes_in_use(), 1u);
+  EXPECT_EQ(pool.free_page_bytes(), kBytes / 2);
+  EXPECT_EQ(pool.free_slab_bytes(kLong), 0u);
+  EXPECT_EQ(pool.free_slab_bytes(ClassFor(112)), kBytes / 2);
+  EXPECT_EQ(TakeAll(pool, ClassFor(112), 20).size(),
+            kBytes / kPageBytes / kMinSlabPages / 2 * pool.shapes()[ClassFor(112)].blocks);
+  EXPECT_EQ(pool.classes_in_use(), 2u);
+  EXPECT_EQ(pool.Audit(), "");
+}
+
 TEST(BlockPool, SixteenBitsOfGenerationWrap) {
-  BlockPool pool(kHeap, 1);
+  BlockPool pool(kHeap, 1, kMaxSlabPages);
   std::vector<BlockRef> blocks;
   ASSERT_EQ(pool.Take(kClass, 1, 1, blocks), 1u);
   BlockRef block = blocks[0];

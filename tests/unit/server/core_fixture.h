@@ -24,7 +24,7 @@
 namespace dunlin {
 
 // A ServerCore over a small formatted region in private memory, and what a client would do to it.
-class CoreFixture : public testing::Test {
+class CoreFixture : public ::testing::Test {
  protected:
   static constexpr uint64_t kGrace = 100;
 

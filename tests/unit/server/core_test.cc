@@ -49,6 +49,25 @@ TEST_F(CoreTest, ASmallHeapIsNotEmptiedByOneBatch) {
   EXPECT_LE(blocks.words.size() * 32768, std::max<uint64_t>(32768, plan_.heap_bytes / 256));
 }
 
+TEST_F(CoreTest, BatchesOfManySizesAndSessionsAreASmallShareOfTheHeap) {
+  uint64_t bytes = 0;
+  uint64_t sessions[4];
+  for (uint64_t& session : sessions) session = Open();
+  for (int round = 0; round < 2; ++round) {
+    bytes = 0;
+    for (uint64_t session : sessions) {
+      for (uint32_t size = 32; size <= 1024; size = BlockBytes(ClassFor(size) + 1)) {
+        const auto blocks = Take(static_cast<uint32_t>(session), size, 1024);
+        ASSERT_EQ(blocks.reply.outcome, Code(BlocksOutcome::kOk));
+        bytes += blocks.words.size() * size;
+        for (uint64_t word : blocks.words) core_->ReturnBlock(SlotWord(word));
+      }
+    }
+  }
+  EXPECT_LE(bytes, plan_.heap_bytes / 16 + 4 * 16 * 1024) << "once all sizes are known";
+  EXPECT_EQ(pool().Audit(), "");
+}
+
 TEST_F(CoreTest, MemoryFullIsAnOutcomeAndNothingIsLost) {
   uint32_t session = Open();
   std::vector<uint64_t> words;

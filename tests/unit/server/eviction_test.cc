@@ -113,6 +113,22 @@ TEST_F(EvictionTest, AClassThatKeepsItsRecordsForLongGivesWayToOneInNeed) {
   EXPECT_GT(Put(kLarge, 2, 500), 900u);
 }
 
+// A class whose slabs are longer than those around it, and that has none yet.
+TEST_F(EvictionTest, LongSlabsFindRoomAmongShortOnes) {
+  constexpr SizeClass kLongest = ClassFor(15 * 1024);
+  Fill(kLarge, "k");
+  // What the index of the test has no place for.
+  std::vector<BlockRef> rest;
+  while (allocator_.Take(kLarge, 1, tick_, rest) != 0) {
+  }
+  ASSERT_LT(pool().shapes()[kLarge].pages, pool().shapes()[kLongest].pages);
+  for (BlockRef block : rest) allocator_.Return(block.word(), tick_);
+  Work(kGrace + 1);
+  while (pool().free_slab_bytes(kLongest) != 0) ASSERT_TRUE(allocator_.TakeRun(kPageBytes, tick_));
+  EXPECT_EQ(Put(kLongest, 1, 10), 0u);
+  EXPECT_GT(Put(kLongest, 1, 1000), 0u);
+}
+
 TEST_F(EvictionTest, RunsFindRoomAmongOthers) {
   Fill(kLarge, "k");
   constexpr uint64_t kBytes = 300'000;

@@ -1,0 +1,195 @@
+#include "server/snapshot/snapshot_loader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/base/size_text.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
+#include "common/layout/checksum.h"
+#include "common/layout/word.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint32_t kBlocksAtATime = 64;
+constexpr uint64_t kMostBytesAtATime = 64 << 10;
+// Each doubles the room for the key.
+constexpr int kMostSplits = 8;
+
+}  // namespace
+
+SnapshotLoader::SnapshotLoader(const RegionView& region, const Parts& parts, uint64_t tick,
+                               int64_t unix_ms)
+    : region_(region),
+      parts_(parts),
+      tick_(tick),
+      unix_ms_(unix_ms),
+      buckets_(region.geometry().bucket_mask + 1) {}
+
+absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut) {
+  RecordFeed feed(reader);
+  while (std::optional<RecordFeed::Batch> batch = feed.Next()) {
+    for (const Item& item : batch->items) {
+      const auto position = PositionOfTag(item.tag);
+      if (!in_table_ || position >= IndexSpace::Next(subtable_)) {
+        FinishTable();
+        EnterTable(parts_.index->At(position));
+      }
+      const std::byte* bytes = batch->bytes.data() + item.offset;
+      const std::optional<uint64_t> expiry = ExpiryTick(item);
+      if (!expiry) {
+        ++figures_.expired;
+        again_.push_back(item.tag);
+        continue;
+      }
+      const Placed placed = Insert(item, bytes, *expiry, true);
+      if (placed == Placed::kYes) continue;
+      if (placed == Placed::kBucketsFull) {
+        late_.push_back({item, {bytes, bytes + item.key_bytes + item.value_bytes}});
+        continue;
+      }
+      if (may_be_cut) {
+        figures_.cut = true;
+        GiveBackBlocks();
+        return absl::OkStatus();
+      }
+      const SnapshotInfo& info = reader.info();
+      return MakeStatus(absl::StatusCode::kResourceExhausted,
+                        "snapshot " + std::to_string(info.id) +
+                            " does not fit: " + FormatCount(figures_.records) + " of its " +
+                            FormatCount(info.counts.records) + " records fill the heap of " +
+                            FormatRoundedSize(region_.geometry().heap_bytes) +
+                            "; raise memory, or start in cache mode, which loads what fits");
+    }
+  }
+  FinishTable();
+  DUNLIN_RETURN_IF_ERROR(feed.status());
+  DUNLIN_RETURN_IF_ERROR(InsertLate());
+  GiveBackBlocks();
+  return absl::OkStatus();
+}
+
+// Those for which both buckets were full. The shadow does not have them: the next pass writes them
+// once more, which changes nothing.
+absl::Status SnapshotLoader::InsertLate() {
+  for (const Late& late : late_) {
+    const std::optional<uint64_t> expiry = ExpiryTick(late.item);
+    Placed placed = Insert(late.item, late.bytes.data(), expiry.value_or(1), false);
+    for (int i = 0; i < kMostSplits && placed == Placed::kBucketsFull; ++i) {
+      const uint32_t position = PositionOfTag(late.item.tag);
+      if (!parts_.split(position, parts_.index->At(position).depth)) break;
+      placed = Insert(late.item, late.bytes.data(), expiry.value_or(1), false);
+    }
+    if (placed != Placed::kYes) {
+      return absl::ResourceExhaustedError(
+          "the snapshot does not fit: the index is full; raise memory or records");
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<uint64_t> SnapshotLoader::ExpiryTick(const Item& item) const {
+  if (!item.expiry_unix_ms) return 0;
+  const int64_t left = *item.expiry_unix_ms - unix_ms_;
+  if (left <= 0) return std::nullopt;
+  return tick_ + static_cast<uint64_t>(left);
+}
+
+// A subtable at a time.
+
+void SnapshotLoader::EnterTable(const IndexSpace::Subtable& s) {
+  subtable_ = s;
+  in_table_ = true;
+  scratch_.Clear(buckets_);
+}
+
+void SnapshotLoader::FinishTable() {
+  if (!in_table_) return;
+  in_table_ = false;
+  ShadowTable& t = parts_.shadow->TableOf(subtable_);
+  scratch_.PackInto(t);
+  t.seen_tick = tick_;
+  t.again = std::exchange(again_, {});
+}
+
+SnapshotLoader::Placed SnapshotLoader::Insert(const Item& item, const std::byte* bytes,
+                                              uint64_t expiry_tick, bool shadowed) {
+  const std::span<const std::byte> key(bytes, item.key_bytes);
+  const uint64_t hash = HashKey(key, region_.geometry().hash_seed);
+  if (!shadowed) subtable_ = parts_.index->At(PositionOfTag(item.tag));
+  uint32_t slot = 0;
+  std::byte* const room = FindRoom(hash, &slot);
+  if (room == nullptr) return Placed::kBucketsFull;
+  const std::optional<BlockRef> block =
+      TakeBlock(RecordBytes(item.key_bytes, item.value_bytes, expiry_tick != 0));
+  if (!block) return Placed::kMemoryFull;
+  const SlotWord word = block->word().WithFingerprint(FingerprintOf(hash));
+  WriteRecord(region_.At(region_.geometry().RecordAddress(word)), *block, item, bytes, expiry_tick);
+  StoreWord(room, word.raw());
+  if (shadowed) scratch_.Keep(slot, word.raw(), ShadowTag::Of(item.tag));
+  ++figures_.records;
+  return Placed::kYes;
+}
+
+// In the emptier of the two buckets, as a client would.
+std::byte* SnapshotLoader::FindRoom(uint64_t hash, uint32_t* slot) {
+  const BucketPair pair = BucketsOf(region_.geometry(), hash);
+  std::byte* best = nullptr;
+  uint32_t most_free = 0;
+  for (const uint32_t bucket : {pair.first, pair.second}) {
+    std::byte* const at = region_.At(subtable_.address + uint64_t{bucket} * kBucketBytes);
+    uint32_t free = 0;
+    uint32_t first = 0;
+    for (uint32_t s = kSlotsPerBucket; s-- > 0;) {
+      if (LoadWordRelaxed(at + kWordBytes + s * kWordBytes) != 0) continue;
+      ++free;
+      first = s;
+    }
+    if (free <= most_free) continue;
+    most_free = free;
+    best = at + kWordBytes + first * kWordBytes;
+    *slot = bucket * kSlotsPerBucket + first;
+  }
+  return best;
+}
+
+void SnapshotLoader::WriteRecord(std::byte* to, BlockRef block, const Item& item,
+                                 const std::byte* bytes, uint64_t expiry_tick) {
+  const RecordHeader header =
+      RecordHeader::Make(block.word().generation(), item.unconditional, expiry_tick != 0,
+                         item.key_bytes, item.value_bytes);
+  const uint64_t sum = RecordChecksum(header, item.version, expiry_tick, {bytes, item.key_bytes},
+                                      {bytes + item.key_bytes, item.value_bytes});
+  SetPlainWord(to, header.raw());
+  SetPlainWord(to + offsetof(RecordPrefix, version), item.version);
+  SetPlainWord(to + offsetof(RecordPrefix, checksum), sum);
+  if (expiry_tick != 0) SetPlainWord(to + kRecordPrefixBytes, expiry_tick);
+  CopyBytes(to + header.key_offset(), bytes, size_t{item.key_bytes} + item.value_bytes);
+}
+
+std::optional<BlockRef> SnapshotLoader::TakeBlock(uint64_t record_bytes) {
+  const SizeClass c = ClassFor(record_bytes);
+  if (c == kRunClass) return parts_.allocator->TakeRun(record_bytes, tick_);
+  std::vector<BlockRef>& blocks = blocks_[c];
+  if (blocks.empty()) {
+    const uint64_t most = std::max<uint64_t>(1, kMostBytesAtATime / BlockBytes(c));
+    const auto want = static_cast<uint32_t>(std::min<uint64_t>(kBlocksAtATime, most));
+    if (parts_.allocator->Take(c, want, tick_, blocks) == 0) return std::nullopt;
+    // Taken from the back: the blocks of a slab in their order.
+    std::reverse(blocks.begin(), blocks.end());
+  }
+  const BlockRef block = blocks.back();
+  blocks.pop_back();
+  return block;
+}
+
+void SnapshotLoader::GiveBackBlocks() {
+  for (std::vector<BlockRef>& blocks : blocks_) {
+    for (const BlockRef block : blocks) parts_.allocator->Return(block.word(), tick_);
+    blocks.clear();
+  }
+}
+
+}  // namespace dunlin

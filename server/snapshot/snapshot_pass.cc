@@ -1,0 +1,487 @@
+#include "server/snapshot/snapshot_pass.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/base/check.h"
+#include "common/layout/checksum.h"
+#include "common/layout/word.h"
+#include "common/snapshot/snapshot_tag.h"
+
+namespace dunlin {
+namespace {
+
+// Bounds of one step: about a tenth of a millisecond.
+constexpr size_t kHeadsPerStep = 512;
+constexpr size_t kRecordsPerStep = 512;
+constexpr size_t kBytesPerStep = 256 << 10;
+// A record of more is copied in pieces.
+constexpr uint64_t kLargeRecord = 128 << 10;
+constexpr size_t kAhead = 8;
+
+constexpr size_t kBatchBytes = 1 << 20;
+constexpr size_t kBatchItems = 16'384;
+
+constexpr uint32_t kBucketsAtATime = 64;  // of CompareBuckets
+
+// By whom a tag is asked for.
+struct ByTag {
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return a.tag < b.tag;
+  }
+};
+
+}  // namespace
+
+SnapshotPass::SnapshotPass(const RegionView& region, const Parts& parts)
+    : region_(region),
+      parts_(parts),
+      buckets_(region.geometry().bucket_mask + 1),
+      max_age_((uint64_t{SlotWord::kGenerationMask} + 1) / 4 * region.geometry().grace),
+      compare_(FastestCompare(&compare_name_)) {}
+
+void SnapshotPass::Begin(Kind kind, uint64_t pass, uint64_t committed, SnapshotSink* sink) {
+  DUNLIN_CHECK(kind == Kind::kMark || sink != nullptr);
+  Drop();
+  kind_ = kind;
+  pass_ = pass;
+  committed_ = committed;
+  sink_ = sink;
+  active_ = true;
+  position_ = 0;
+  figures_ = {};
+  if (kind == Kind::kFull) parts_.shadow->Clear();
+}
+
+void SnapshotPass::Drop() {
+  active_ = false;
+  phase_ = Phase::kCompare;
+  table_ = nullptr;
+  large_.reset();
+  batch_ = {};
+  slots_of_tag_.clear();
+  item_ = kNoItem;
+}
+
+uint32_t SnapshotPass::permille() const {
+  return active_ ? static_cast<uint32_t>(uint64_t{position_} * 1000 / IndexSpace::kPositions) : 0;
+}
+
+uint64_t SnapshotPass::scratch_bytes() const {
+  return scratch_.bytes() + candidates_.capacity() * sizeof(Candidate) + touched_.capacity() * 8 +
+         batch_.bytes.capacity() + batch_.items.capacity() * sizeof(SnapshotBatch::Item);
+}
+
+bool SnapshotPass::Step(uint64_t tick, const IndexSpace::Subtable* closed) {
+  if (!active_) return false;
+  tick_ = tick;
+  switch (phase_) {
+    case Phase::kCompare: {
+      const IndexSpace::Subtable s = parts_.index->At(position_);
+      if (closed != nullptr && s == *closed) return false;
+      if (CompareTable(tick, s)) return true;
+      NextTable();
+      return true;
+    }
+    case Phase::kHeads:
+      ReadHeads();
+      return true;
+    case Phase::kCopy:
+      return CopyRecords();
+  }
+  return false;
+}
+
+// What was handed on of this subtable counts, but the shadow doesn't know of it: whatever becomes
+// of those tags, their entries are to be written again.
+void SnapshotPass::StepBack() {
+  if (phase_ == Phase::kCopy && tag_cursor_ != 0) {
+    table_->again.insert(table_->again.end(), touched_.begin(),
+                         touched_.begin() + static_cast<ptrdiff_t>(tag_cursor_));
+    PushBatch(true);
+  }
+  large_.reset();
+  slots_of_tag_.clear();
+  item_ = kNoItem;
+  table_ = nullptr;
+  phase_ = Phase::kCompare;
+}
+
+void SnapshotPass::NextTable() {
+  ++figures_.subtables;
+  table_ = nullptr;
+  phase_ = Phase::kCompare;
+  position_ = IndexSpace::Next(subtable_);
+  if (position_ != IndexSpace::kPositions) return;
+  if (!batch_.items.empty()) PushBatch(false);
+  active_ = false;
+}
+
+void SnapshotPass::PushBatch(bool ends_layer) {
+  batch_.ends_layer = ends_layer;
+  sink_->Push(std::exchange(batch_, {}));
+}
+
+// Slots.
+
+std::byte* SnapshotPass::SlotAt(uint32_t slot) const {
+  return region_.At(subtable_.address + uint64_t{slot / kSlotsPerBucket} * kBucketBytes +
+                    kWordBytes + uint64_t{slot % kSlotsPerBucket} * kWordBytes);
+}
+
+SlotWord SnapshotPass::Now(uint32_t slot) const {
+  return SlotWord(LoadWord(SlotAt(slot))).Thawed();
+}
+
+// A client may have written anything, and may be writing.
+SnapshotPass::Seen SnapshotPass::SeeOnce(uint32_t slot, Sight& sight) const {
+  sight.word = Now(slot);
+  if (!sight.word.live()) return sight.word.corrupt() ? Seen::kDamaged : Seen::kNothing;
+  const std::optional<BlockRef> block = parts_.pool->Find(sight.word);
+  if (!block) return Seen::kDamaged;
+  const std::optional<RecordSight> record =
+      SeeRecord(region_, sight.word, parts_.pool->BytesOf(*block));
+  if (!record) return Seen::kDamaged;
+  sight.record = *record;
+  if (record->expiry != 0 && record->expiry <= tick_) return Seen::kNothing;
+  const uint64_t hash = HashKey(record->key(), region_.geometry().hash_seed);
+  sight.tag = SnapshotTag(hash);
+  const bool here = PrefixOf(hash, subtable_.depth) == subtable_.prefix &&
+                    FingerprintOf(hash) == sight.word.fingerprint();
+  return here ? Seen::kRecord : Seen::kDamaged;
+}
+
+// What looks damaged may have been swung in between: no client links a record before it is whole.
+SnapshotPass::Seen SnapshotPass::See(uint32_t slot, Sight& sight) const {
+  constexpr int kLooks = 3;
+  Seen seen = SeeOnce(slot, sight);
+  for (int look = 1; look < kLooks && seen == Seen::kDamaged; ++look) {
+    if (Now(slot) == sight.word) return seen;
+    seen = SeeOnce(slot, sight);
+  }
+  return seen;
+}
+
+// Comparison.
+
+void SnapshotPass::Settle(ShadowTable& t, uint64_t tick) {
+  if (t.pass != 0) {
+    const bool failed = t.pass > committed_;
+    for (size_t i = 0; i < t.records(); ++i) {
+      const SlotWord word(t.words[i]);
+      if (!word.frozen()) continue;
+      t.words[i] = failed ? StaleWord(word) : word.Thawed().raw();
+    }
+    if (failed) t.again.insert(t.again.end(), t.again_if_failed.begin(), t.again_if_failed.end());
+    t.again_if_failed = {};
+    t.pass = 0;
+  }
+  if (t.records() != 0 && t.seen_tick + max_age_ < tick) t.MakeAllStale();
+}
+
+// True: the subtable has changes that are now to be handed on.
+bool SnapshotPass::CompareTable(uint64_t tick, const IndexSpace::Subtable& s) {
+  subtable_ = s;
+  ShadowTable& t = parts_.shadow->TableOf(s);
+  Settle(t, tick);
+  candidates_.clear();
+  touched_.clear();
+  deleted_.clear();
+  scratch_used_ = false;
+  compared_tick_ = tick;
+  table_ = &t;
+  if (t.ordered) {
+    CompareOrdered(t);
+  } else {
+    CompareUnordered(t);
+  }
+  if (kind_ == Kind::kMark) {
+    t.seen_tick = tick;
+    return false;
+  }
+  touched_.insert(touched_.end(), t.again.begin(), t.again.end());
+  if (!scratch_used_ && touched_.empty()) {
+    t.seen_tick = tick;
+    return false;
+  }
+  if (!scratch_used_) UseScratch(t);
+  cursor_ = tag_cursor_ = 0;
+  phase_ = Phase::kHeads;
+  return true;
+}
+
+void SnapshotPass::CompareOrdered(ShadowTable& t) {
+  PackedBuckets packed{t.masks.data(), t.words.data()};
+  for (uint32_t b = 0; b < buckets_; b += kBucketsAtATime) {
+    const uint32_t count = std::min(kBucketsAtATime, buckets_ - b);
+    const std::byte* at = region_.At(subtable_.address + uint64_t{b} * kBucketBytes);
+    PackedBuckets here = packed;
+    for (uint64_t differ = compare_(at, count, packed); differ != 0; differ &= differ - 1) {
+      const auto next = static_cast<uint32_t>(std::countr_zero(differ));
+      while (here.masks != t.masks.data() + b + next) here.words += std::popcount(*here.masks++);
+      DiffBucket(t, b + next, static_cast<size_t>(here.words - t.words.data()));
+    }
+  }
+}
+
+// `first`: of the bucket's words in the table.
+void SnapshotPass::DiffBucket(ShadowTable& t, uint32_t bucket, size_t first) {
+  if (kind_ != Kind::kMark && !scratch_used_) UseScratch(t);
+  size_t i = first;
+  for (uint32_t s = 0; s < kSlotsPerBucket; ++s) {
+    const uint32_t slot = bucket * kSlotsPerBucket + s;
+    const SlotWord now = Now(slot);
+    const bool had = (t.masks[bucket] >> s & 1) != 0;
+    const size_t at = i;
+    i += had;
+    if (had && t.words[at] == now.raw()) continue;
+    if (!had && now.empty()) continue;
+    if (kind_ == Kind::kMark) {
+      if (had) t.words[at] = StaleWord(SlotWord(t.words[at]));
+      continue;
+    }
+    if (had) touched_.push_back(t.tags[at].Tag(SlotWord(t.words[at])));
+    scratch_.Drop(slot);
+    if (!now.empty()) candidates_.push_back({0, slot, false});
+  }
+}
+
+// After a split: the same words, in other places.
+void SnapshotPass::CompareUnordered(ShadowTable& t) {
+  absl::flat_hash_map<uint64_t, size_t> then;
+  then.reserve(t.records());
+  for (size_t i = 0; i < t.records(); ++i) {
+    if (SlotWord(t.words[i]).live()) then.emplace(t.words[i], i);
+  }
+  std::vector<bool> found(t.records(), false);
+  if (kind_ != Kind::kMark) UseScratch(ShadowTable{});
+  for (uint32_t slot = 0; slot < buckets_ * kSlotsPerBucket; ++slot) {
+    const SlotWord now = Now(slot);
+    if (now.empty()) continue;
+    const auto at = then.find(now.raw());
+    if (at != then.end() && !found[at->second]) {
+      found[at->second] = true;
+      if (kind_ != Kind::kMark) scratch_.Keep(slot, now.raw(), t.tags[at->second]);
+    } else if (kind_ != Kind::kMark) {
+      candidates_.push_back({0, slot, false});
+    }
+  }
+  for (size_t i = 0; i < t.records(); ++i) {
+    if (found[i]) continue;
+    if (kind_ == Kind::kMark) {
+      t.words[i] = StaleWord(SlotWord(t.words[i]));
+    } else {
+      touched_.push_back(t.tags[i].Tag(SlotWord(t.words[i])));
+    }
+  }
+}
+
+// An empty table leaves all slots empty.
+void SnapshotPass::UseScratch(const ShadowTable& t) {
+  scratch_used_ = true;
+  scratch_.Fill(buckets_, t);
+}
+
+// Heads: which tags the new records have.
+
+void SnapshotPass::ReadHeads() {
+  const size_t end = std::min(candidates_.size(), cursor_ + kHeadsPerStep);
+  for (; cursor_ < end; ++cursor_) {
+    if (cursor_ + kAhead < candidates_.size()) LookAhead(candidates_[cursor_ + kAhead].slot);
+    Candidate& c = candidates_[cursor_];
+    Sight sight;
+    switch (See(c.slot, sight)) {
+      case Seen::kRecord:
+        c.good = true;
+        c.tag = sight.tag;
+        touched_.push_back(sight.tag);
+        break;
+      case Seen::kDamaged:
+        ++figures_.damaged;
+        break;
+      case Seen::kNothing:
+        break;
+    }
+  }
+  if (cursor_ != candidates_.size()) return;
+  std::erase_if(candidates_, [](const Candidate& c) { return !c.good; });
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  FindTwins();
+  std::sort(candidates_.begin(), candidates_.end(), ByTag());
+  cursor_ = tag_cursor_ = 0;
+  phase_ = Phase::kCopy;
+}
+
+// Unchanged records that share an entry with one that changed: the entry is written whole.
+void SnapshotPass::FindTwins() {
+  constexpr uint32_t kFilterBits = 1 << 16;
+  std::vector<bool> filter(kFilterBits, false);
+  const auto in_filter = [](uint64_t tag) {
+    return static_cast<uint32_t>((tag ^ tag >> 20) % kFilterBits);
+  };
+  for (uint64_t tag : touched_) filter[in_filter(tag)] = true;
+  for (uint32_t slot = 0; slot < scratch_.slots(); ++slot) {
+    if (scratch_.empty(slot)) continue;
+    const uint64_t tag = scratch_.TagAt(slot);
+    if (!filter[in_filter(tag)]) continue;
+    if (!std::binary_search(touched_.begin(), touched_.end(), tag)) continue;
+    scratch_.Drop(slot);
+    candidates_.push_back({tag, slot, true});
+  }
+}
+
+// Copies.
+
+void SnapshotPass::LookAhead(uint32_t slot) const {
+  const SlotWord word = Now(slot);
+  const Geometry& g = region_.geometry();
+  if (!word.live() || word.heap_offset() >= g.heap_bytes) return;
+  const std::byte* record = region_.At(g.RecordAddress(word));
+  __builtin_prefetch(record);
+  __builtin_prefetch(record + 64);
+  parts_.pool->Prefetch(word);
+}
+
+bool SnapshotPass::CopyRecords() {
+  size_t records = 0;
+  const size_t before = batch_.bytes.size();
+  while (tag_cursor_ < touched_.size()) {
+    if (records >= kRecordsPerStep || batch_.bytes.size() - before >= kBytesPerStep) return true;
+    const uint64_t tag = touched_[tag_cursor_];
+    if (item_.tag != tag) {
+      if (!sink_->Room()) return false;
+      item_ = {tag, batch_.bytes.size(), 0};
+    }
+    for (; cursor_ < candidates_.size() && candidates_[cursor_].tag == tag; ++cursor_, ++records) {
+      if (cursor_ + kAhead < candidates_.size()) LookAhead(candidates_[cursor_ + kAhead].slot);
+      if (!CopyOne(candidates_[cursor_])) return true;
+    }
+    FinishTag();
+    if (batch_.bytes.size() >= kBatchBytes || batch_.items.size() >= kBatchItems) {
+      PushBatch(false);
+      return true;
+    }
+  }
+  FinishTable();
+  return true;
+}
+
+bool SnapshotPass::CopyOne(const Candidate& c) {
+  if (large_) return CopyLarge(c);
+  Sight sight;
+  const Seen seen = See(c.slot, sight);
+  figures_.damaged += seen == Seen::kDamaged;
+  // Another key's record by now: that of this tag is gone. The next pass sees the new one.
+  if (seen != Seen::kRecord || sight.tag != c.tag) return true;
+  const uint64_t bytes = sight.record.header.record_bytes();
+  if (bytes > kLargeRecord) {
+    large_.emplace(sight.word, sight.record.data, sight.record.header, tick_);
+    return false;
+  }
+  batch_.bytes.insert(batch_.bytes.end(), sight.record.data, sight.record.data + bytes);
+  if (Verified(sight)) {
+    Note(c, sight.word, bytes);
+  } else {
+    Unappend(bytes);
+  }
+  return true;
+}
+
+bool SnapshotPass::CopyLarge(const Candidate& c) {
+  if (!large_->Step(batch_.bytes)) return false;
+  if (large_->Good()) {
+    Note(c, large_->word(), large_->record_bytes());
+  } else {
+    Unappend(large_->record_bytes());
+  }
+  large_.reset();
+  return true;
+}
+
+void SnapshotPass::Unappend(uint64_t bytes) {
+  batch_.bytes.resize(batch_.bytes.size() - bytes);
+  ++figures_.damaged;
+}
+
+// Judged by the copy: what lies in the heap may change, if only by a faulty client's doing.
+bool SnapshotPass::Verified(const Sight& sight) const {
+  const RecordHeader header = sight.record.header;
+  const std::byte* copy = batch_.bytes.data() + batch_.bytes.size() - header.record_bytes();
+  const uint64_t expiry = header.expires() ? PlainWord(copy + kRecordPrefixBytes) : 0;
+  return PlainWord(copy) == header.raw() &&
+         PlainWord(copy + offsetof(RecordPrefix, checksum)) ==
+             RecordChecksum(header, PlainWord(copy + offsetof(RecordPrefix, version)), expiry,
+                            {copy + header.key_offset(), header.key_bytes()},
+                            {copy + header.value_offset(), header.value_bytes()});
+}
+
+// The record that was copied last.
+void SnapshotPass::Note(const Candidate& c, SlotWord word, uint64_t bytes) {
+  DropSameKey(bytes);
+  const std::byte* copy = batch_.bytes.data() + batch_.bytes.size() - bytes;
+  // The frozen bit stands for "written by this pass".
+  scratch_.Keep(c.slot, word.Frozen().raw(), ShadowTag::Of(c.tag));
+  slots_of_tag_.push_back(c.slot);
+  item_.bytes += bytes;
+  ++figures_.records;
+  figures_.record_bytes += bytes;
+  figures_.highest_version =
+      std::max(figures_.highest_version, PlainWord(copy + offsetof(RecordPrefix, version)));
+}
+
+// A key that was removed and put again while its tag was copied may have been met in two slots. The
+// copy made later is the one to keep; the shadow forgets the other's slot, so that the next pass
+// looks at it.
+void SnapshotPass::DropSameKey(uint64_t bytes) {
+  const std::byte* begin = batch_.bytes.data() + item_.offset;
+  const std::byte* last = batch_.bytes.data() + batch_.bytes.size() - bytes;
+  const RecordHeader header(PlainWord(last));
+  uint64_t offset = 0;
+  for (size_t i = 0; i < slots_of_tag_.size(); ++i) {
+    const std::byte* other = begin + offset;
+    const RecordHeader h(PlainWord(other));
+    const bool same =
+        h.key_bytes() == header.key_bytes() &&
+        std::memcmp(other + h.key_offset(), last + header.key_offset(), header.key_bytes()) == 0;
+    if (!same) {
+      offset += h.record_bytes();
+      continue;
+    }
+    const auto at = batch_.bytes.begin() + static_cast<ptrdiff_t>(item_.offset + offset);
+    batch_.bytes.erase(at, at + static_cast<ptrdiff_t>(h.record_bytes()));
+    item_.bytes -= h.record_bytes();
+    scratch_.Drop(slots_of_tag_[i]);
+    slots_of_tag_.erase(slots_of_tag_.begin() + static_cast<ptrdiff_t>(i));
+    return;
+  }
+}
+
+void SnapshotPass::FinishTag() {
+  if (slots_of_tag_.empty()) {
+    deleted_.push_back(item_.tag);
+    ++figures_.deletes;
+  } else {
+    ++figures_.puts;
+  }
+  batch_.items.push_back(item_);
+  slots_of_tag_.clear();
+  item_ = kNoItem;
+  ++tag_cursor_;
+}
+
+void SnapshotPass::FinishTable() {
+  ShadowTable& t = *table_;
+  scratch_.PackInto(t);
+  t.pass = pass_;
+  t.seen_tick = compared_tick_;
+  t.again = {};
+  t.again_if_failed.assign(deleted_.begin(), deleted_.end());
+  NextTable();
+}
+
+}  // namespace dunlin
