@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "common/base/check.h"
-#include "common/base/size_text.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/region_plan.h"
@@ -528,7 +527,7 @@ absl::Status Server::StartSnapshots(SnapshotStart start) {
   const SnapshotService::Base& base = core_.snapshots()->base();
   log_.Info(
       "loaded " + FormatCount(base.loaded_records) + " records in " +
-      FormatDuration((clock_->NowNanos() - begin) / kNanosPerTick * kNanosPerTick) +
+      FormatRoundedDuration(static_cast<double>(clock_->NowNanos() - begin)) +
       (base.expired_records == 0 ? "" : "; " + FormatCount(base.expired_records) + " had expired") +
       (base.loaded ? "" : "; memory was full then, the rest is left out"));
   return absl::OkStatus();
@@ -536,7 +535,9 @@ absl::Status Server::StartSnapshots(SnapshotStart start) {
 
 bool Server::DriveSnapshots() {
   if (core_.snapshots() == nullptr) return false;
-  const double share = static_cast<double>(options_.snapshot_percent) / 100;
+  // The last one is all that is left to do.
+  const double share =
+      last_snapshot_ != 0 ? 1.0 : static_cast<double>(options_.snapshot_percent) / 100;
   const int64_t begin = clock_->NowNanos();
   int64_t now = begin;
   bool more = true;

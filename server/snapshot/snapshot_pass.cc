@@ -18,22 +18,15 @@ namespace {
 constexpr size_t kHeadsPerStep = 512;
 constexpr size_t kRecordsPerStep = 512;
 constexpr size_t kBytesPerStep = 256 << 10;
-// A record of more is copied in pieces.
+// A record of more is copied in pieces; one of less together with its head.
 constexpr uint64_t kLargeRecord = 128 << 10;
-constexpr size_t kAhead = 8;
+constexpr uint64_t kSmallRecord = 512;
+constexpr size_t kAhead = 16;
 
 constexpr size_t kBatchBytes = 1 << 20;
 constexpr size_t kBatchItems = 16'384;
 
 constexpr uint32_t kBucketsAtATime = 64;  // of CompareBuckets
-
-// By whom a tag is asked for.
-struct ByTag {
-  template <typename A, typename B>
-  bool operator()(const A& a, const B& b) const {
-    return a.tag < b.tag;
-  }
-};
 
 }  // namespace
 
@@ -72,8 +65,9 @@ uint32_t SnapshotPass::permille() const {
 }
 
 uint64_t SnapshotPass::scratch_bytes() const {
-  return scratch_.bytes() + candidates_.capacity() * sizeof(Candidate) + touched_.capacity() * 8 +
-         batch_.bytes.capacity() + batch_.items.capacity() * sizeof(SnapshotBatch::Item);
+  return scratch_.bytes() + candidates_.capacity() * sizeof(Candidate) + small_.capacity() +
+         touched_.capacity() * 8 + batch_.bytes.capacity() +
+         batch_.items.capacity() * sizeof(SnapshotBatch::Item);
 }
 
 bool SnapshotPass::Step(uint64_t tick, const IndexSpace::Subtable* closed) {
@@ -137,14 +131,27 @@ SlotWord SnapshotPass::Now(uint32_t slot) const {
   return SlotWord(LoadWord(SlotAt(slot))).Thawed();
 }
 
+// Nothing if the word names no place in the heap. The allocator isn't asked about small blocks,
+// which would cost a cache miss for each: what lies there is believed by its generation, its
+// checksum and its key's hash.
+std::optional<uint64_t> SnapshotPass::BlockBytesOf(SlotWord word) const {
+  if (word.size_class() == kRunClass) {
+    const std::optional<BlockRef> block = parts_.pool->Find(word);
+    if (!block) return std::nullopt;
+    return parts_.pool->BytesOf(*block);
+  }
+  const uint64_t bytes = BlockBytes(word.size_class());
+  if (word.heap_offset() + bytes > region_.geometry().heap_bytes) return std::nullopt;
+  return bytes;
+}
+
 // A client may have written anything, and may be writing.
 SnapshotPass::Seen SnapshotPass::SeeOnce(uint32_t slot, Sight& sight) const {
   sight.word = Now(slot);
   if (!sight.word.live()) return sight.word.corrupt() ? Seen::kDamaged : Seen::kNothing;
-  const std::optional<BlockRef> block = parts_.pool->Find(sight.word);
-  if (!block) return Seen::kDamaged;
-  const std::optional<RecordSight> record =
-      SeeRecord(region_, sight.word, parts_.pool->BytesOf(*block));
+  const std::optional<uint64_t> block_bytes = BlockBytesOf(sight.word);
+  if (!block_bytes) return Seen::kDamaged;
+  const std::optional<RecordSight> record = SeeRecord(region_, sight.word, *block_bytes);
   if (!record) return Seen::kDamaged;
   sight.record = *record;
   if (record->expiry != 0 && record->expiry <= tick_) return Seen::kNothing;
@@ -191,6 +198,7 @@ bool SnapshotPass::CompareTable(uint64_t tick, const IndexSpace::Subtable& s) {
   candidates_.clear();
   touched_.clear();
   deleted_.clear();
+  small_.clear();
   scratch_used_ = false;
   compared_tick_ = tick;
   table_ = &t;
@@ -246,7 +254,7 @@ void SnapshotPass::DiffBucket(ShadowTable& t, uint32_t bucket, size_t first) {
     }
     if (had) touched_.push_back(t.tags[at].Tag(SlotWord(t.words[at])));
     scratch_.Drop(slot);
-    if (!now.empty()) candidates_.push_back({0, slot, false});
+    if (!now.empty()) candidates_.push_back({.slot = slot});
   }
 }
 
@@ -267,7 +275,7 @@ void SnapshotPass::CompareUnordered(ShadowTable& t) {
       found[at->second] = true;
       if (kind_ != Kind::kMark) scratch_.Keep(slot, now.raw(), t.tags[at->second]);
     } else if (kind_ != Kind::kMark) {
-      candidates_.push_back({0, slot, false});
+      candidates_.push_back({.slot = slot});
     }
   }
   for (size_t i = 0; i < t.records(); ++i) {
@@ -288,37 +296,85 @@ void SnapshotPass::UseScratch(const ShadowTable& t) {
 
 // Heads: which tags the new records have.
 
+bool SnapshotPass::Before(const Candidate& a, const Candidate& b) {
+  if (a.tag != b.tag) return a.tag < b.tag;
+  if ((a.copied == 0) != (b.copied == 0)) return a.copied != 0;
+  return a.slot < b.slot;
+}
+
 void SnapshotPass::ReadHeads() {
   const size_t end = std::min(candidates_.size(), cursor_ + kHeadsPerStep);
   for (; cursor_ < end; ++cursor_) {
     if (cursor_ + kAhead < candidates_.size()) LookAhead(candidates_[cursor_ + kAhead].slot);
-    Candidate& c = candidates_[cursor_];
-    Sight sight;
-    switch (See(c.slot, sight)) {
-      case Seen::kRecord:
-        c.good = true;
-        c.tag = sight.tag;
-        touched_.push_back(sight.tag);
-        break;
-      case Seen::kDamaged:
-        ++figures_.damaged;
-        break;
-      case Seen::kNothing:
-        break;
-    }
+    ReadHead(candidates_[cursor_]);
   }
-  if (cursor_ != candidates_.size()) return;
+  if (cursor_ == candidates_.size()) EndHeads();
+}
+
+void SnapshotPass::ReadHead(Candidate& c) {
+  Sight sight;
+  const Seen seen = See(c.slot, sight);
+  figures_.damaged += seen == Seen::kDamaged;
+  if (seen != Seen::kRecord) return;
+  const uint64_t bytes = sight.record.header.record_bytes();
+  if (bytes <= kSmallRecord) {
+    const size_t at = small_.size();
+    small_.insert(small_.end(), sight.record.data, sight.record.data + bytes);
+    if (!Whole(small_.data() + at, sight.record.header)) {
+      small_.resize(at);
+      ++figures_.damaged;
+      return;
+    }
+    c.word = sight.word;
+    c.copy_at = static_cast<uint32_t>(at);
+    c.copied = static_cast<uint32_t>(bytes);
+  }
+  c.good = true;
+  c.tag = sight.tag;
+}
+
+void SnapshotPass::EndHeads() {
   std::erase_if(candidates_, [](const Candidate& c) { return !c.good; });
-  std::sort(touched_.begin(), touched_.end());
-  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-  FindTwins();
-  std::sort(candidates_.begin(), candidates_.end(), ByTag());
+  SortCandidates();
+  AddTouchedTags();
+  if (FindTwins()) SortCandidates();
   cursor_ = tag_cursor_ = 0;
   phase_ = Phase::kCopy;
 }
 
-// Unchanged records that share an entry with one that changed: the entry is written whole.
-void SnapshotPass::FindTwins() {
+// Tags are spread evenly behind the subtable's prefix: into bins by their next bits, then each bin.
+void SnapshotPass::SortCandidates() {
+  constexpr uint32_t kBinBits = 11;
+  constexpr uint32_t kBins = 1 << kBinBits;
+  const uint32_t shift = static_cast<uint32_t>(kSnapshotTagBits) - subtable_.depth - kBinBits;
+  const auto bin = [shift](const Candidate& c) { return c.tag >> shift & (kBins - 1); };
+  std::vector<uint32_t> ends(kBins, 0);
+  for (const Candidate& c : candidates_) ++ends[bin(c)];
+  for (uint32_t b = 1; b < kBins; ++b) ends[b] += ends[b - 1];
+  sorted_.resize(candidates_.size());
+  for (size_t i = candidates_.size(); i-- > 0;)
+    sorted_[--ends[bin(candidates_[i])]] = candidates_[i];
+  // Each now says where its bin begins.
+  for (uint32_t b = 0; b < kBins; ++b) {
+    const auto end = b + 1 < kBins ? sorted_.begin() + ends[b + 1] : sorted_.end();
+    std::sort(sorted_.begin() + ends[b], end, Before);
+  }
+  candidates_.swap(sorted_);
+}
+
+// Those of the candidates to those that lost a record.
+void SnapshotPass::AddTouchedTags() {
+  std::sort(touched_.begin(), touched_.end());
+  const auto own = static_cast<ptrdiff_t>(touched_.size());
+  for (const Candidate& c : candidates_) touched_.push_back(c.tag);
+  std::inplace_merge(touched_.begin(), touched_.begin() + own, touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+}
+
+// Unchanged records that share an entry with one that changed: the entry is written whole. Whether
+// there are any.
+bool SnapshotPass::FindTwins() {
+  const size_t before = candidates_.size();
   constexpr uint32_t kFilterBits = 1 << 16;
   std::vector<bool> filter(kFilterBits, false);
   const auto in_filter = [](uint64_t tag) {
@@ -331,8 +387,9 @@ void SnapshotPass::FindTwins() {
     if (!filter[in_filter(tag)]) continue;
     if (!std::binary_search(touched_.begin(), touched_.end(), tag)) continue;
     scratch_.Drop(slot);
-    candidates_.push_back({tag, slot, true});
+    candidates_.push_back({.tag = tag, .slot = slot, .good = true});
   }
+  return candidates_.size() != before;
 }
 
 // Copies.
@@ -342,9 +399,12 @@ void SnapshotPass::LookAhead(uint32_t slot) const {
   const Geometry& g = region_.geometry();
   if (!word.live() || word.heap_offset() >= g.heap_bytes) return;
   const std::byte* record = region_.At(g.RecordAddress(word));
-  __builtin_prefetch(record);
-  __builtin_prefetch(record + 64);
-  parts_.pool->Prefetch(word);
+  constexpr uint32_t kLine = 64;
+  constexpr uint32_t kMostLines = 4;
+  const uint32_t bytes = IsSlabClass(word.size_class()) ? BlockBytes(word.size_class()) : kLine;
+  for (uint32_t at = 0; at < std::min(bytes, kMostLines * kLine); at += kLine) {
+    __builtin_prefetch(record + at);
+  }
 }
 
 bool SnapshotPass::CopyRecords() {
@@ -354,11 +414,16 @@ bool SnapshotPass::CopyRecords() {
     if (records >= kRecordsPerStep || batch_.bytes.size() - before >= kBytesPerStep) return true;
     const uint64_t tag = touched_[tag_cursor_];
     if (item_.tag != tag) {
-      if (!sink_->Room()) return false;
+      if (batch_.items.empty()) {
+        if (!sink_->Room()) return false;
+        batch_.bytes.reserve(kBatchBytes + kBytesPerStep);
+      }
       item_ = {tag, batch_.bytes.size(), 0};
     }
     for (; cursor_ < candidates_.size() && candidates_[cursor_].tag == tag; ++cursor_, ++records) {
-      if (cursor_ + kAhead < candidates_.size()) LookAhead(candidates_[cursor_ + kAhead].slot);
+      if (cursor_ + kAhead < candidates_.size() && candidates_[cursor_ + kAhead].copied == 0) {
+        LookAhead(candidates_[cursor_ + kAhead].slot);
+      }
       if (!CopyOne(candidates_[cursor_])) return true;
     }
     FinishTag();
@@ -373,6 +438,12 @@ bool SnapshotPass::CopyRecords() {
 
 bool SnapshotPass::CopyOne(const Candidate& c) {
   if (large_) return CopyLarge(c);
+  if (c.copied != 0) {
+    const std::byte* copy = small_.data() + c.copy_at;
+    batch_.bytes.insert(batch_.bytes.end(), copy, copy + c.copied);
+    Note(c, c.word, c.copied);
+    return true;
+  }
   Sight sight;
   const Seen seen = See(c.slot, sight);
   figures_.damaged += seen == Seen::kDamaged;
@@ -384,7 +455,7 @@ bool SnapshotPass::CopyOne(const Candidate& c) {
     return false;
   }
   batch_.bytes.insert(batch_.bytes.end(), sight.record.data, sight.record.data + bytes);
-  if (Verified(sight)) {
+  if (Whole(batch_.bytes.data() + batch_.bytes.size() - bytes, sight.record.header)) {
     Note(c, sight.word, bytes);
   } else {
     Unappend(bytes);
@@ -409,9 +480,8 @@ void SnapshotPass::Unappend(uint64_t bytes) {
 }
 
 // Judged by the copy: what lies in the heap may change, if only by a faulty client's doing.
-bool SnapshotPass::Verified(const Sight& sight) const {
-  const RecordHeader header = sight.record.header;
-  const std::byte* copy = batch_.bytes.data() + batch_.bytes.size() - header.record_bytes();
+// `header`: as it was read there, by which the copy was made.
+bool SnapshotPass::Whole(const std::byte* copy, RecordHeader header) {
   const uint64_t expiry = header.expires() ? PlainWord(copy + kRecordPrefixBytes) : 0;
   return PlainWord(copy) == header.raw() &&
          PlainWord(copy + offsetof(RecordPrefix, checksum)) ==

@@ -88,9 +88,14 @@ class SnapshotPass {
   // A slot whose record is to be handed on.
   struct Candidate {
     uint64_t tag = 0;
-    uint32_t slot = 0;  // of the subtable: bucket * kSlotsPerBucket + slot
-    bool good = false;  // its head was read
+    SlotWord word{};       // of what was copied already
+    uint32_t slot = 0;     // of the subtable: bucket * kSlotsPerBucket + slot
+    uint32_t copy_at = 0;  // in small_
+    uint32_t copied = 0;   // bytes; 0: not yet
+    bool good = false;     // its head was read
   };
+  // By tag, and for one tag in the order in which they are read.
+  static bool Before(const Candidate& a, const Candidate& b);
   // A record in a slot, current at this moment.
   struct Sight {
     SlotWord word;  // thawed
@@ -102,6 +107,7 @@ class SnapshotPass {
   std::byte* SlotAt(uint32_t slot) const;
   SlotWord Now(uint32_t slot) const;
   Seen See(uint32_t slot, Sight& sight) const;
+  std::optional<uint64_t> BlockBytesOf(SlotWord word) const;
   Seen SeeOnce(uint32_t slot, Sight& sight) const;
 
   bool CompareTable(uint64_t tick, const IndexSpace::Subtable& s);
@@ -111,13 +117,17 @@ class SnapshotPass {
   void CompareUnordered(ShadowTable& t);
   void UseScratch(const ShadowTable& t);
   void ReadHeads();
-  void FindTwins();
+  void ReadHead(Candidate& c);
+  void EndHeads();
+  void SortCandidates();
+  void AddTouchedTags();
+  bool FindTwins();
   void LookAhead(uint32_t slot) const;
   bool CopyRecords();
   // False: it goes on in the next step.
   bool CopyOne(const Candidate& c);
   bool CopyLarge(const Candidate& c);
-  bool Verified(const Sight& sight) const;
+  static bool Whole(const std::byte* copy, RecordHeader header);
   void Note(const Candidate& c, SlotWord word, uint64_t bytes);
   void DropSameKey(uint64_t bytes);
   void Unappend(uint64_t bytes);
@@ -150,6 +160,10 @@ class SnapshotPass {
   TableScratch scratch_;
   bool scratch_used_ = false;
   std::vector<Candidate> candidates_;
+  std::vector<Candidate> sorted_;  // on the way
+  // Small records, copied when their heads are read: a second look at each would cost as much as
+  // the first.
+  std::vector<std::byte> small_;
   std::vector<uint64_t> touched_;       // tags
   std::vector<uint64_t> deleted_;       // of those, the ones without a record
   size_t cursor_ = 0;                   // in candidates_
