@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/index/slot_finder.h"
 
 namespace dunlin {
@@ -411,33 +412,40 @@ void ServerCore::EnableSnapshots(std::unique_ptr<SnapshotWriter> writer,
                                                  std::move(writer), options);
 }
 
-absl::Status ServerCore::LoadSnapshot(const SnapshotReader& reader,
+absl::Status ServerCore::LoadSnapshot(const SnapshotReader& reader, bool older,
                                       std::vector<std::string> skipped) {
-  SnapshotLoader loader(
-      region_,
-      {&index_, &allocator_, &snapshots_->shadow(),
-       [this](uint32_t position, uint32_t depth) { return SplitNow(position, depth); }},
-      tick_, unix_ms_);
+  SnapshotLoader loader(region_,
+                        {&index_, &allocator_, &snapshots_->shadow(),
+                         [this](uint32_t position) { return SplitNow(position); }},
+                        tick_, unix_ms_);
   DUNLIN_RETURN_IF_ERROR(loader.Load(reader, config_.cache));
   SnapshotService::Base base;
-  if (!loader.figures().cut) base.loaded = reader.info();
+  base.loaded = reader.info();
+  base.older = older;
+  base.cut = loader.figures().cut != 0;
+  // Whoever finds more memory for it later is to have all of it.
+  if (base.cut) snapshots_->KeepAll();
   base.loaded_records = loader.figures().records;
   base.expired_records = loader.figures().expired;
   base.skipped = std::move(skipped);
+  if (base.cut) {
+    base.skipped.push_back(FormatCount(loader.figures().cut) + " records of snapshot " +
+                           std::to_string(reader.info().id) + ": they did not fit into memory");
+  }
   snapshots_->SetBase(std::move(base));
   next_version_ = std::max(next_version_, reader.info().counts.highest_version + 1);
   return absl::OkStatus();
 }
 
 // Nobody uses the index yet, so there is nothing to wait for.
-bool ServerCore::SplitNow(uint32_t position, uint32_t depth) {
-  if (grower_.Ask(position, depth, tick_) != GrowOutcome::kGrows) return false;
+bool ServerCore::SplitNow(uint32_t position) {
+  const IndexSpace::Subtable subtable = index_.At(position);
+  if (!grower_.MayStart(subtable, tick_)) return false;
+  grower_.Start(subtable, tick_);
   constexpr int kMostSteps = 1 << 20;
-  for (int i = 0; i < kMostSteps && fault_.ok(); ++i) {
-    AdvanceGrowth();
-    if (grower_.splitting() == nullptr) return index_.At(position).depth > depth;
-  }
-  return false;
+  for (int i = 0; i < kMostSteps && grower_.splitting() != nullptr; ++i) grower_.Step(tick_);
+  fault_.Update(grower_.fault());
+  return index_.At(position).depth > subtable.depth;
 }
 
 bool ServerCore::StepSnapshots() {

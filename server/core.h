@@ -154,8 +154,10 @@ class ServerCore {
   void EnableSnapshots(std::unique_ptr<SnapshotWriter> writer,
                        const SnapshotService::Options& options);
   // Fills the region, which must be empty; the statuses are SnapshotLoader's. REQUIRES:
-  // EnableSnapshots. `skipped`: newer ones that could not be used, and why.
-  absl::Status LoadSnapshot(const SnapshotReader& reader, std::vector<std::string> skipped);
+  // EnableSnapshots. `older`: there are newer ones. `skipped`: those that could not be used, and
+  // why.
+  absl::Status LoadSnapshot(const SnapshotReader& reader, bool older,
+                            std::vector<std::string> skipped);
   // The wall clock, in unix milliseconds; for expiry times on disk.
   void SetWall(int64_t unix_ms) { unix_ms_ = unix_ms; }
   // Null: this server makes none.
@@ -189,7 +191,7 @@ class ServerCore {
   bool AdvanceEviction();
   void AllocateFor(const BlocksRequest& request, std::vector<BlockRef>& blocks);
   bool AdvanceGrowth();
-  bool SplitNow(uint32_t position, uint32_t depth);
+  bool SplitNow(uint32_t position);
   bool MakeRoomForIndex();
   uint64_t EstimateRecords();
   bool Recover();

@@ -169,8 +169,15 @@ std::optional<absl::Status> SnapshotOutcome(SnapshotService& snapshots, bool cre
   if (create) {
     const auto made = snapshots.TakeOutcome(request);
     if (!made) return std::nullopt;
-    if (made->ok()) AddSnapshot(**made, reply);
-    return made->status();
+    if (made->ok()) {
+      AddSnapshot(**made, reply);
+      return absl::OkStatus();
+    }
+    // Of a disk, not of the server, and not of what the client named.
+    const bool telling =
+        absl::IsResourceExhausted(made->status()) || absl::IsFailedPrecondition(made->status());
+    return telling ? made->status()
+                   : MakeStatus(absl::StatusCode::kInternal, FromAbsl(made->status().message()));
   }
   const auto done = snapshots.TakeAdministered(request);
   if (!done) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,15 +41,6 @@ void RaiseOpenFiles(const dunlin::ServerOptions& options, dunlin::Logger& logger
   }
 }
 
-// What the index has to hold so that the snapshot's records find room in it.
-dunlin::RegionWishes WishesOf(const dunlin::SnapshotStart& start) {
-  dunlin::RegionWishes wishes;
-  if (start.store == nullptr) return wishes;
-  wishes.hash_seed = start.store->hash_seed();
-  if (start.reader != nullptr) wishes.records = start.reader->info().counts.records * 8 / 7;
-  return wishes;
-}
-
 // DataLoss with `damaged` longer by one: that snapshot can't be loaded, another might be.
 absl::Status Serve(const dunlin::ServerOptions& options, bool max_value_is_default,
                    std::vector<dunlin::DamagedSnapshot>& damaged, dunlin::Logger& logger,
@@ -56,12 +48,14 @@ absl::Status Serve(const dunlin::ServerOptions& options, bool max_value_is_defau
   // Before the first byte of memory is taken: a second server must not cost the first one its room.
   DUNLIN_ASSIGN_OR_RETURN(auto listener, dunlin::Listener::Bind(options));
   dunlin::SnapshotStart start;
+  std::optional<uint64_t> hash_seed;
   if (!options.snapshot_dir.empty()) {
     DUNLIN_ASSIGN_OR_RETURN(start,
                             dunlin::ChooseSnapshot(options, damaged, DUNLIN_RELEASE, logger));
+    hash_seed = start.store->hash_seed();
   }
-  DUNLIN_ASSIGN_OR_RETURN(
-      auto region, dunlin::Region::Create(options, max_value_is_default, logger, WishesOf(start)));
+  DUNLIN_ASSIGN_OR_RETURN(auto region,
+                          dunlin::Region::Create(options, max_value_is_default, logger, hash_seed));
   DUNLIN_ASSIGN_OR_RETURN(auto network, dunlin::OpenNetwork(options, *region, &clock, logger));
   dunlin::Server server(options, std::move(listener), std::move(region), std::move(network), &clock,
                         &logger, DUNLIN_RELEASE);

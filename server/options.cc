@@ -167,6 +167,9 @@ absl::Status CheckOptions(const ServerOptions& o) {
     return absl::InvalidArgumentError("snapshot-interval: expected 0 or at least 100ms, found " +
                                       FormatDuration(o.snapshot_interval));
   }
+  if (o.start_empty && o.snapshot_id != 0) {
+    return absl::InvalidArgumentError("start-empty: makes no sense together with snapshot-id");
+  }
   if (o.snapshot_dir.empty() && o.snapshot_id != 0) {
     return absl::InvalidArgumentError("snapshot-id: needs snapshot-dir");
   }

@@ -224,11 +224,10 @@ absl::Status Region::Protect(const ServerOptions& o) {
 
 absl::StatusOr<std::unique_ptr<Region>> Region::Create(const ServerOptions& options,
                                                        bool max_value_is_default, Logger& logger,
-                                                       const RegionWishes& wishes) {
+                                                       std::optional<uint64_t> hash_seed) {
   std::unique_ptr<Region> region(new Region());
   RegionSeed seed;
   seed.max_value_is_default = max_value_is_default;
-  seed.least_records = wishes.records;
   // Before the memory is taken: what can't be laid out fails at once.
   DUNLIN_RETURN_IF_ERROR(PlanRegion(options, seed));
   DUNLIN_RETURN_IF_ERROR(region->OpenMemory(options, logger));
@@ -242,7 +241,7 @@ absl::StatusOr<std::unique_ptr<Region>> Region::Create(const ServerOptions& opti
   if (getrandom(random, sizeof random, 0) != sizeof random) {
     return Errno(errno, "cannot get random bytes");
   }
-  seed.hash_seed = wishes.hash_seed.value_or(random[0]);
+  seed.hash_seed = hash_seed.value_or(random[0]);
   seed.incarnation = random[1];
   seed.page_bytes = region->page_bytes_;
   DUNLIN_ASSIGN_OR_RETURN(region->plan_, PlanRegion(options, seed));

@@ -13,22 +13,16 @@
 
 namespace dunlin {
 
-// What a snapshot that is to be loaded asks for.
-struct RegionWishes {
-  std::optional<uint64_t> hash_seed;
-  uint64_t records = 0;  // to be held by the index at 80 % load
-};
-
 // The memory that the server and its clients share: a descriptor to hand out and a mapping of it,
 // formatted. All of it is backed by pages from the start, so that lack of memory is an error of
 // Create and never a SIGBUS later.
 class Region {
  public:
-  // Every failure says what was wanted, what there is, and what to do. REQUIRES: CheckOptions is
-  // OK.
+  // `hash_seed`: what keys are hashed with; else it is drawn. Every failure says what was wanted,
+  // what there is, and what to do. REQUIRES: CheckOptions is OK.
   static absl::StatusOr<std::unique_ptr<Region>> Create(const ServerOptions& options,
                                                         bool max_value_is_default, Logger& logger,
-                                                        const RegionWishes& wishes = {});
+                                                        std::optional<uint64_t> hash_seed = {});
   ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;

@@ -83,7 +83,6 @@ absl::StatusOr<Superblock> PlanRegion(const ServerOptions& o, const RegionSeed& 
 
   uint64_t records =
       o.records > 0 ? static_cast<uint64_t>(o.records) : s.region_bytes / kAssumedRecordBytes;
-  records = std::max(records, seed.least_records);
   uint64_t buckets = BucketsFor(records);
   s.buckets_per_subtable = static_cast<uint32_t>(kBucketsPerSubtable);
   uint64_t subtables = buckets / s.buckets_per_subtable;

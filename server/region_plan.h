@@ -19,7 +19,6 @@ struct RegionSeed {
   uint64_t hash_seed = 0;
   uint64_t page_bytes = 4096;         // the region is a whole number of these
   bool max_value_is_default = false;  // it may then be lowered to what the heap can hold
-  uint64_t least_records = 0;         // that the index is to hold, whatever the options say
 };
 
 // The constant part of the superblock, sealed, with the root of the directory: where everything is

@@ -178,7 +178,15 @@ int Server::EpollWait(bool more) const {
 
 bool Server::Finished() {
   if (!core_.draining()) return false;
-  if (stop_now_) return true;
+  if (stop_now_) {
+    // Who is in a hurry is to know what that costs.
+    if (core_.snapshots() != nullptr && !LastSnapshotDone()) {
+      end_ = absl::AbortedError(
+          "told to stop at once, before the last snapshot was made: what was written since the one "
+          "before is lost");
+    }
+    return true;
+  }
   if (core_.OpenSessions() != 0 && core_.tick() < drain_deadline_) return false;
   return LastSnapshotDone();
 }
@@ -186,13 +194,14 @@ bool Server::Finished() {
 bool Server::LastSnapshotDone() {
   SnapshotService* const snapshots = core_.snapshots();
   if (snapshots == nullptr) return true;
-  if (last_snapshot_ == 0) last_snapshot_ = snapshots->Request();
+  if (last_snapshot_ == 0) last_snapshot_ = snapshots->Request(false);
   const std::optional<absl::StatusOr<SnapshotInfo>> outcome =
       snapshots->TakeOutcome(last_snapshot_);
   if (!outcome) return false;
   if (outcome->ok()) {
-    log_.Info("snapshot " + std::to_string((*outcome)->id) + " holds all " +
-              FormatCount((*outcome)->counts.records) + " records");
+    log_.Info("snapshot " + std::to_string((*outcome)->id) + " holds the " +
+              FormatCount((*outcome)->counts.records) + " records that there were" +
+              (core_.OpenSessions() == 0 ? "" : ", but not what sessions still write"));
   } else {
     end_ = WithContext(outcome->status(), "the last snapshot failed");
   }
@@ -515,6 +524,11 @@ absl::Status Server::StartSnapshots(SnapshotStart start) {
   options.interval = static_cast<uint64_t>(options_.snapshot_interval / kNanosPerTick);
   options.share_permille = static_cast<uint32_t>(options_.snapshot_percent * 10);
   core_.EnableSnapshots(std::make_unique<SnapshotWriter>(std::move(start.store), clock_), options);
+  if (start.ignored != 0) {
+    core_.snapshots()->KeepAll();
+    log_.Warning("starting empty, as start-empty says, over " + std::to_string(start.ignored) +
+                 " good snapshots; none of them is deleted by this server");
+  }
   if (start.reader == nullptr) {
     log_.Info("snapshots in '" + options_.snapshot_dir + "': none is loaded, starting empty");
     return absl::OkStatus();
@@ -523,13 +537,25 @@ absl::Status Server::StartSnapshots(SnapshotStart start) {
   log_.Info("loading snapshot " + std::to_string(info.id) + ": " +
             FormatCount(info.counts.records) + " records");
   const int64_t begin = clock_->NowNanos();
-  DUNLIN_RETURN_IF_ERROR(core_.LoadSnapshot(*start.reader, std::move(start.skipped)));
+  DUNLIN_RETURN_IF_ERROR(
+      core_.LoadSnapshot(*start.reader, !start.newer.empty(), std::move(start.skipped)));
   const SnapshotService::Base& base = core_.snapshots()->base();
   log_.Info(
       "loaded " + FormatCount(base.loaded_records) + " records in " +
       FormatRoundedDuration(static_cast<double>(clock_->NowNanos() - begin)) +
-      (base.expired_records == 0 ? "" : "; " + FormatCount(base.expired_records) + " had expired") +
-      (base.loaded ? "" : "; memory was full then, the rest is left out"));
+      (base.expired_records == 0 ? "" : "; " + FormatCount(base.expired_records) + " had expired"));
+  if (base.cut) {
+    log_.Warning(base.skipped.back() +
+                 "; raise memory to have them all. No snapshot is deleted by "
+                 "this server, so that they can still be had");
+  }
+  if (!start.newer.empty()) {
+    std::string ids;
+    for (const uint64_t newer : start.newer)
+      ids += (ids.empty() ? "" : ", ") + std::to_string(newer);
+    log_.Warning("snapshots that are newer than the loaded one: " + ids +
+                 "; the next one will be newer than they are, whether or not anything changes");
+  }
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,6 +48,13 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& path) {
     [[maybe_unused]] const ssize_t written = pwrite(fd.get(), line.data(), line.size(), 0);
   }
   return DirectoryLock(std::move(fd));
+}
+
+bool DirectoryLock::Is(const std::string& path) const {
+  struct stat ours {};
+  struct stat there {};
+  return fstat(fd_.get(), &ours) == 0 && stat(path.c_str(), &there) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
 }  // namespace dunlin

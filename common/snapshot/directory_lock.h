@@ -16,6 +16,10 @@ class DirectoryLock {
   // the message says who, as far as the file does.
   static absl::StatusOr<DirectoryLock> Take(const std::string& path);
 
+  // Whether the file at `path` is the one that is locked: the directory, or the file, may have been
+  // replaced, and then somebody else may hold the other one.
+  bool Is(const std::string& path) const;
+
  private:
   explicit DirectoryLock(UniqueFd fd) : fd_(std::move(fd)) {}
 

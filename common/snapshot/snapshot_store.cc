@@ -68,7 +68,9 @@ struct SnapshotStore::Rep {
   }
 
   absl::Status Open();
+  absl::Status MakeFormat();
   absl::Status WriteFormat();
+  absl::Status KeepHold();
   absl::Status RemoveLeftovers();
   absl::Status Rebuild();
   absl::Status MakeSnapshot(const SnapshotCounts& counts, std::vector<PassTable> tables,
@@ -119,15 +121,42 @@ absl::Status SnapshotStore::Rep::Open() {
   if (listing.state == DirectoryState::kGood) {
     format = {listing.hash_seed, listing.store_id};
   } else {
-    DUNLIN_RETURN_IF_ERROR(WriteFormat());
+    DUNLIN_RETURN_IF_ERROR(MakeFormat());
   }
   return RemoveLeftovers();
 }
 
-absl::Status SnapshotStore::Rep::WriteFormat() {
-  rocksdb::FileSystem& fs = engine.fs();
+absl::Status SnapshotStore::Rep::MakeFormat() {
   DUNLIN_ASSIGN_OR_RETURN(format.store_id, NewStoreId());
   format.hash_seed = options.new_hash_seed;
+  return WriteFormat();
+}
+
+// Somebody may have removed the directory, or have put another one in its place, or have removed
+// LOCK or FORMAT. What is still ours is mended; what may be another server's by now is left alone.
+absl::Status SnapshotStore::Rep::KeepHold() {
+  const std::string path = Path(kLockName);
+  if (!lock->Is(path)) {
+    DUNLIN_ASSIGN_OR_RETURN(lock, DirectoryLock::Take(path));
+    Warn("'" + path + "' was not the file that this server had locked; it has locked it anew");
+    live.reset();
+  }
+  const std::string format_path = Path(kFormatName);
+  DUNLIN_ASSIGN_OR_RETURN(const bool there, PathExists(engine.fs(), format_path));
+  if (!there) {
+    Warn("'" + format_path + "' was gone; it is written anew");
+    return WriteFormat();
+  }
+  DUNLIN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadSmallFile(engine.fs(), format_path, kMaxFormatBytes));
+  DUNLIN_ASSIGN_OR_RETURN(const DirectoryFormat found, ParseFormat(text));
+  if (found.store_id == format.store_id) return absl::OkStatus();
+  return Refused("'" + options.dir + "' is another directory than the one that this server " +
+                 "started with; put that back, or restart the server");
+}
+
+absl::Status SnapshotStore::Rep::WriteFormat() {
+  rocksdb::FileSystem& fs = engine.fs();
   DUNLIN_RETURN_IF_ERROR(
       WriteNewFile(fs, Path(kNewFormatName), EncodeFormat(format), Durable::kYes));
   DUNLIN_RETURN_IF_ERROR(RenamePath(fs, Path(kNewFormatName), Path(kFormatName)));
@@ -174,7 +203,8 @@ void SnapshotStore::Rep::DropPass() {
   if (pass == nullptr) return;
   pass.reset();
   pass_status = absl::OkStatus();
-  RemoveOrWarn(Path(kPassName));
+  // It may be another server's by now.
+  if (lock->Is(Path(kLockName))) RemoveOrWarn(Path(kPassName));
 }
 
 absl::Status SnapshotStore::Rep::MakeSnapshot(const SnapshotCounts& counts,
@@ -207,6 +237,10 @@ absl::Status SnapshotStore::Rep::MakeSnapshot(const SnapshotCounts& counts,
 }
 
 absl::Status SnapshotStore::Rep::Publish(const SnapshotInfo& info) {
+  if (!lock->Is(Path(kLockName))) {
+    return Refused("'" + Path(kLockName) + "' was replaced while the snapshot was made: another " +
+                   "server may have the directory");
+  }
   const std::string path = SnapshotPath(options.dir, info.id);
   DUNLIN_RETURN_IF_ERROR(RenamePath(engine.fs(), path + std::string(kUnfinishedSuffix), path));
   return SyncFolder(engine.fs(), options.dir);
@@ -258,6 +292,7 @@ absl::Status SnapshotStore::StartFrom(std::optional<uint64_t> id) {
 
 absl::Status SnapshotStore::BeginPass(bool full) {
   rep_->DropPass();
+  DUNLIN_RETURN_IF_ERROR(rep_->KeepHold());
   if (!full) {
     if (!rep_->started) return Refused("the first pass must be full, or follow a StartFrom");
     if (rep_->live != nullptr && !rep_->live->Health().ok()) rep_->live.reset();
@@ -307,7 +342,7 @@ absl::StatusOr<SnapshotInfo> SnapshotStore::Commit(const SnapshotCounts& counts)
     rep_->started = true;
     return info;
   }
-  if (info.id != 0) {
+  if (info.id != 0 && rep_->lock->Is(rep_->Path(kLockName))) {
     const std::string path = SnapshotPath(rep_->options.dir, info.id);
     // Commit says that there is none, so nobody may find it later if that can be helped. If it
     // can't, it is a whole snapshot all the same.

@@ -89,6 +89,11 @@ std::optional<IndexSpace::Subtable> Grower::Next(uint64_t records, uint64_t tick
   return next;
 }
 
+bool Grower::MayStart(const IndexSpace::Subtable& subtable, uint64_t tick) {
+  return !split_ && parts_.index->CanSplit(subtable.depth) && !faulty_.contains(subtable.address) &&
+         HasRoom(tick);
+}
+
 void Grower::Start(const IndexSpace::Subtable& subtable, uint64_t tick) {
   here_ = subtable;
   Split::Fresh fresh[2];

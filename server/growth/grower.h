@@ -60,7 +60,10 @@ class Grower {
 
   // The subtable to be split next, with about that many records in the index; nothing: not now.
   std::optional<IndexSpace::Subtable> Next(uint64_t records, uint64_t tick);
-  // Begins. REQUIRES: Next said so, no walk is in the midst of it, none enters it until the end.
+  // Whether that subtable can be split now, whatever its load.
+  bool MayStart(const IndexSpace::Subtable& subtable, uint64_t tick);
+  // Begins. REQUIRES: Next or MayStart said so, no walk is in the midst of it, none enters it until
+  // the end.
   void Start(const IndexSpace::Subtable& subtable, uint64_t tick);
   // Whether since the last call a split was called for and there was no memory for it.
   bool TakeLackOfRoom() { return std::exchange(lacks_room_, false); }

@@ -9,12 +9,14 @@
 #include "common/base/text.h"
 #include "common/layout/checksum.h"
 #include "common/layout/word.h"
+#include "server/growth/grower.h"
 
 namespace dunlin {
 namespace {
 
-constexpr uint32_t kBlocksAtATime = 64;
-constexpr uint64_t kMostBytesAtATime = 64 << 10;
+constexpr uint64_t kBlocksAtATime = 64;
+// All classes' blocks in hand are a small part of the heap.
+constexpr uint64_t kHandsAHeap = 65'536;
 // Each doubles the room for the key.
 constexpr int kMostSplits = 8;
 
@@ -29,12 +31,15 @@ SnapshotLoader::SnapshotLoader(const RegionView& region, const Parts& parts, uin
       buckets_(region.geometry().bucket_mask + 1) {}
 
 absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut) {
+  expected_ = reader.info().counts.records;
   RecordFeed feed(reader);
   while (std::optional<RecordFeed::Batch> batch = feed.Next()) {
     for (const Item& item : batch->items) {
       const auto position = PositionOfTag(item.tag);
       if (!in_table_ || position >= IndexSpace::Next(subtable_)) {
         FinishTable();
+        while (SplitIsDue(parts_.index->At(position)) && parts_.split(position)) {
+        }
         EnterTable(parts_.index->At(position));
       }
       const std::byte* bytes = batch->bytes.data() + item.offset;
@@ -50,18 +55,8 @@ absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut)
         late_.push_back({item, {bytes, bytes + item.key_bytes + item.value_bytes}});
         continue;
       }
-      if (may_be_cut) {
-        figures_.cut = true;
-        GiveBackBlocks();
-        return absl::OkStatus();
-      }
-      const SnapshotInfo& info = reader.info();
-      return MakeStatus(absl::StatusCode::kResourceExhausted,
-                        "snapshot " + std::to_string(info.id) +
-                            " does not fit: " + FormatCount(figures_.records) + " of its " +
-                            FormatCount(info.counts.records) + " records fill the heap of " +
-                            FormatRoundedSize(region_.geometry().heap_bytes) +
-                            "; raise memory, or start in cache mode, which loads what fits");
+      if (!may_be_cut) return DoesNotFit(reader.info());
+      ++figures_.cut;
     }
   }
   FinishTable();
@@ -69,6 +64,31 @@ absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut)
   DUNLIN_RETURN_IF_ERROR(InsertLate());
   GiveBackBlocks();
   return absl::OkStatus();
+}
+
+absl::Status SnapshotLoader::DoesNotFit(const SnapshotInfo& info) const {
+  const Geometry& g = region_.geometry();
+  constexpr double kSpare = 1.1;
+  const double wanted = static_cast<double>(g.region_bytes) * kSpare *
+                        static_cast<double>(info.counts.records) /
+                        static_cast<double>(std::max<uint64_t>(1, figures_.records));
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "snapshot " + std::to_string(info.id) +
+                        " does not fit: " + FormatCount(figures_.records) + " of its " +
+                        FormatCount(info.counts.records) + " records fill the heap of " +
+                        FormatRoundedSize(g.heap_bytes) + "; raise memory to about " +
+                        FormatRoundedSize(static_cast<uint64_t>(wanted)));
+}
+
+// Between 70 and 82 % load one subtable after another is split (server/growth/grower.h), here
+// spread evenly over the index.
+bool SnapshotLoader::SplitIsDue(const IndexSpace::Subtable& s) const {
+  const double slots = static_cast<double>(uint64_t{1} << s.depth) *
+                       static_cast<double>(uint64_t{buckets_} * kSlotsPerBucket);
+  const double load = static_cast<double>(expected_) / slots;
+  const double due = (load - Grower::kBeginLoad) / (Grower::kEndLoad - Grower::kBeginLoad);
+  constexpr uint32_t kGolden = 0x9E3779B9;
+  return due > static_cast<double>(s.prefix * kGolden) / 4294967296.0;
 }
 
 // Those for which both buckets were full. The shadow does not have them: the next pass writes them
@@ -79,7 +99,7 @@ absl::Status SnapshotLoader::InsertLate() {
     Placed placed = Insert(late.item, late.bytes.data(), expiry.value_or(1), false);
     for (int i = 0; i < kMostSplits && placed == Placed::kBucketsFull; ++i) {
       const uint32_t position = PositionOfTag(late.item.tag);
-      if (!parts_.split(position, parts_.index->At(position).depth)) break;
+      if (!parts_.split(position)) break;
       placed = Insert(late.item, late.bytes.data(), expiry.value_or(1), false);
     }
     if (placed != Placed::kYes) {
@@ -174,8 +194,8 @@ std::optional<BlockRef> SnapshotLoader::TakeBlock(uint64_t record_bytes) {
   if (c == kRunClass) return parts_.allocator->TakeRun(record_bytes, tick_);
   std::vector<BlockRef>& blocks = blocks_[c];
   if (blocks.empty()) {
-    const uint64_t most = std::max<uint64_t>(1, kMostBytesAtATime / BlockBytes(c));
-    const auto want = static_cast<uint32_t>(std::min<uint64_t>(kBlocksAtATime, most));
+    const uint64_t most = region_.geometry().heap_bytes / kHandsAHeap / BlockBytes(c);
+    const auto want = static_cast<uint32_t>(std::clamp<uint64_t>(most, 1, kBlocksAtATime));
     if (parts_.allocator->Take(c, want, tick_, blocks) == 0) return std::nullopt;
     // Taken from the back: the blocks of a slab in their order.
     std::reverse(blocks.begin(), blocks.end());

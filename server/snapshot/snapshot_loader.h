@@ -28,21 +28,24 @@ class SnapshotLoader {
     const IndexSpace* index = nullptr;
     Allocator* allocator = nullptr;
     Shadow* shadow = nullptr;
-    // Splits the subtable that serves the position, of that depth, before it returns. False: it
-    // can't be.
-    std::function<bool(uint32_t position, uint32_t depth)> split;
+    // Splits the subtable that serves the position before it returns. False: it can't be.
+    std::function<bool(uint32_t position)> split;
   };
   struct Figures {
     uint64_t records = 0;
     uint64_t expired = 0;  // left out
-    // Memory was full, and `may_be_cut` said that this is fine: the shadow is worth nothing.
-    bool cut = false;
+    // That found no room, and `may_be_cut` said that this is fine: the shadow is worth nothing
+    // then.
+    uint64_t cut = 0;
   };
 
   SnapshotLoader(const RegionView& region, const Parts& parts, uint64_t tick, int64_t unix_ms);
 
   // DataLoss: the snapshot is damaged, and the region has to be made anew. ResourceExhausted: it
   // does not fit. `may_be_cut`: then what fits will do.
+  //
+  // The index is split on the way as it would have been by records that came one after another, so
+  // that what filled a server before fits into one like it again.
   absl::Status Load(const SnapshotReader& reader, bool may_be_cut);
   const Figures& figures() const { return figures_; }
 
@@ -56,6 +59,8 @@ class SnapshotLoader {
 
   Placed Insert(const Item& item, const std::byte* bytes, uint64_t expiry_tick, bool shadowed);
   absl::Status InsertLate();
+  absl::Status DoesNotFit(const SnapshotInfo& info) const;
+  bool SplitIsDue(const IndexSpace::Subtable& s) const;
   std::optional<BlockRef> TakeBlock(uint64_t record_bytes);
   void GiveBackBlocks();
   void WriteRecord(std::byte* to, BlockRef block, const Item& item, const std::byte* bytes,
@@ -71,6 +76,7 @@ class SnapshotLoader {
   const uint64_t tick_;
   const int64_t unix_ms_;
   const uint32_t buckets_;
+  uint64_t expected_ = 0;  // records
   Figures figures_;
 
   IndexSpace::Subtable subtable_;

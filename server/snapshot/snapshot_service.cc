@@ -38,7 +38,8 @@ SnapshotService::SnapshotService(const RegionView& region, const IndexSpace* ind
 
 void SnapshotService::SetBase(Base base) {
   base_ = std::move(base);
-  full_next_ = !base_.loaded.has_value();
+  full_next_ = !base_.loaded || base_.cut;
+  publish_next_ = base_.older;
   last_ = base_.loaded;
   if (base_.loaded) highest_version_ = base_.loaded->counts.highest_version;
 }
@@ -96,15 +97,17 @@ void SnapshotService::EndWalk(uint64_t tick) {
   walked_ = true;
   const SnapshotPass::Figures& figures = pass_.figures();
   damaged_ = figures.damaged;
-  const bool asked = std::any_of(waiting_.begin(), waiting_.end(),
-                                 [this](const Waiting& w) { return w.pass == pass_number_; });
-  if (!full_next_ && !asked && figures.puts + figures.deletes == 0) {
+  const bool asked = std::any_of(waiting_.begin(), waiting_.end(), [this](const Waiting& w) {
+    return w.pass == pass_number_ && w.even_unchanged;
+  });
+  if (!full_next_ && !publish_next_ && !asked && figures.puts + figures.deletes == 0) {
     writer_->Abort();
     writing_ = false;
     committed_pass_ = pass_number_;
     ++unchanged_;
     covered_tick_ = began_tick_;
     pass_ticks_ = tick - began_tick_;
+    Answer(pass_number_, *last_);
     return;
   }
   highest_version_ = std::max(highest_version_, figures.highest_version);
@@ -138,7 +141,7 @@ void SnapshotService::Attend(uint64_t tick) {
 
 void SnapshotService::Committed(const SnapshotWriter::Result& result, uint64_t tick) {
   writing_ = false;
-  full_next_ = false;
+  full_next_ = publish_next_ = false;
   committed_pass_ = result.number;
   retry_tick_ = 0;
   ++made_;
@@ -167,8 +170,8 @@ void SnapshotService::Committed(const SnapshotWriter::Result& result, uint64_t t
 void SnapshotService::Failed(const absl::Status& status, uint64_t tick) {
   pass_.Drop();
   writing_ = false;
-  // What the pass was based on can't be trusted any more.
-  if (absl::IsDataLoss(status)) full_next_ = true;
+  // What the pass was based on can't be trusted any more, or is gone.
+  if (absl::IsDataLoss(status) || absl::IsNotFound(status)) full_next_ = true;
   ++failed_;
   const uint64_t doublings = std::min(failures_in_row_, kMostDoublings);
   retry_tick_ = tick + std::min(kLastRetry, kFirstRetry << doublings);
@@ -191,8 +194,8 @@ void SnapshotService::Answer(uint64_t pass, const absl::StatusOr<SnapshotInfo>& 
 
 // Requests.
 
-uint64_t SnapshotService::Request() {
-  waiting_.push_back({++requests_, 0});
+uint64_t SnapshotService::Request(bool even_unchanged) {
+  waiting_.push_back({++requests_, 0, even_unchanged});
   // Somebody has reason to think that it works now.
   retry_tick_ = 0;
   return requests_;

@@ -29,8 +29,13 @@ class SnapshotService {
   };
   // What the server was started from.
   struct Base {
-    std::optional<SnapshotInfo>
-        loaded;  // the shadow has it; otherwise the first pass is a full one
+    std::optional<SnapshotInfo> loaded;
+    // Memory was full before all was loaded, and the shadow is worth nothing: the first pass is a
+    // full one.
+    bool cut = false;
+    // There are newer snapshots, which are to be older than the next one: it is made even if
+    // nothing changes.
+    bool older = false;
     uint64_t loaded_records = 0;
     uint64_t expired_records = 0;      // of the snapshot, left out
     std::vector<std::string> skipped;  // snapshots that could not be used, and why
@@ -44,6 +49,8 @@ class SnapshotService {
   Shadow& shadow() { return shadow_; }
   void SetBase(Base base);
   const Base& base() const { return base_; }
+  // As in SnapshotWriter.
+  void KeepAll() { writer_->KeepAll(); }
 
   // Whether Step has something to do.
   bool Due(uint64_t tick) const;
@@ -60,8 +67,8 @@ class SnapshotService {
   void Attend(uint64_t tick);
 
   // A snapshot of a pass that begins after this call. Once there is an outcome it is given out
-  // once, and forgotten.
-  uint64_t Request();
+  // once, and forgotten. `even_unchanged`: otherwise the last one will do if nothing changed since.
+  uint64_t Request(bool even_unchanged = true);
   std::optional<absl::StatusOr<SnapshotInfo>> TakeOutcome(uint64_t request);
   uint64_t RequestList();
   uint64_t RequestDelete(uint64_t id);
@@ -85,6 +92,7 @@ class SnapshotService {
   struct Waiting {
     uint64_t request;
     uint64_t pass;  // the first that began after it; 0: none has
+    bool even_unchanged;
   };
   bool WriteDue(uint64_t tick) const;
   bool MarkDue(uint64_t tick) const;
@@ -105,9 +113,10 @@ class SnapshotService {
   uint64_t pass_number_ = 0;
   uint64_t committed_pass_ = 0;
   bool full_next_ = true;
-  bool writing_ = false;  // a pass is under way, or its commit
-  bool walked_ = false;   // ... its walk is over
-  bool begun_ = false;    // at least one pass has begun
+  bool publish_next_ = false;  // even if nothing changed
+  bool writing_ = false;       // a pass is under way, or its commit
+  bool walked_ = false;        // ... its walk is over
+  bool begun_ = false;         // at least one pass has begun
   uint64_t began_tick_ = 0;
   int64_t began_unix_ms_ = 0;
   uint64_t marked_tick_ = 0;  // when the last walk of any kind began

@@ -185,7 +185,7 @@ void SnapshotWriter::Do(const End& end) {
   absl::StatusOr<SnapshotInfo> info = store_->Commit(counts);
   if (!info.ok()) return Fail(info.status());
   // The snapshot stands, whatever becomes of the old ones.
-  const absl::Status retained = store_->Retain();
+  const absl::Status retained = keep_all_ ? absl::OkStatus() : store_->Retain();
   Tell({.kind = Result::Kind::kCommitted,
         .number = pass_,
         .status = retained,

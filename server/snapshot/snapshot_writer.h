@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,6 +39,8 @@ class SnapshotWriter final : public SnapshotSink {
 
   // `clock` is borrowed.
   SnapshotWriter(std::unique_ptr<SnapshotStore> store, const Clock* clock);
+  // From now on old snapshots are not deleted, however many there are.
+  void KeepAll() { keep_all_ = true; }
   // What was not committed is given up.
   ~SnapshotWriter() override;
 
@@ -88,6 +91,8 @@ class SnapshotWriter final : public SnapshotSink {
   absl::Status Write(const SnapshotBatch& batch);
   std::span<const std::byte> Encode(std::span<const std::byte> records);
   void Fail(const absl::Status& status);
+
+  std::atomic<bool> keep_all_{false};
 
   // The thread's.
   std::unique_ptr<SnapshotStore> store_;

@@ -75,9 +75,12 @@ absl::StatusOr<SnapshotStart> ChooseSnapshot(const ServerOptions& o,
                           o.snapshot_dir + "'; 'kvctl snapshot list --dir' shows what there is");
   }
   for (const ListedSnapshot& listed : listing.snapshots) {
-    if (o.start_empty || start.reader != nullptr) break;
-    if (wanted != 0 && listed.id != wanted) continue;
-    start.reader = TryOpen(o, listed, damaged, start.skipped);
+    if (o.start_empty) start.ignored += listed.usable();
+    if (o.start_empty || start.reader != nullptr) continue;
+    if (wanted == 0 || listed.id == wanted) {
+      start.reader = TryOpen(o, listed, damaged, start.skipped);
+    }
+    if (start.reader == nullptr) start.newer.push_back(listed.id);
   }
   if (start.reader == nullptr && !start.skipped.empty()) return NoneUsable(o, start.skipped);
   std::optional<uint64_t> base;

@@ -18,6 +18,8 @@ struct SnapshotStart {
   std::unique_ptr<SnapshotStore> store;    // based on what `reader` reads
   std::unique_ptr<SnapshotReader> reader;  // null: nothing is to be loaded
   std::vector<std::string> skipped;        // newer snapshots that can't be used, and why
+  std::vector<uint64_t> newer;             // ids of those that are newer than what is loaded
+  uint64_t ignored = 0;                    // usable ones, with start-empty
 };
 
 // A snapshot that turned out to be damaged when it was loaded.

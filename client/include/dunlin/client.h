@@ -202,8 +202,9 @@ class DUNLIN_EXPORT Client {
 
   // Has the server make a snapshot that holds what was acknowledged before this call, and returns
   // when it is on disk. DeadlineExceeded: not within `patience`; it may come yet.
-  // FailedPrecondition: the server makes none. ResourceExhausted, Unavailable: the disk is full, or
-  // sick; the snapshots before are as they were. Holds up no other call on this client.
+  // FailedPrecondition: the server makes none, or the directory is not its own any more.
+  // ResourceExhausted, Internal: the disk is full, or sick; the snapshots before are as they were.
+  // Holds up no other call on this client.
   virtual absl::StatusOr<SnapshotSummary> CreateSnapshot(Milliseconds patience) = 0;
   // All that there are, newest first, the damaged ones too.
   virtual absl::StatusOr<std::vector<SnapshotSummary>> ListSnapshots() = 0;

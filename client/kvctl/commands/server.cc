@@ -39,7 +39,7 @@ Report Index(const ServerStatus& status) {
   index.Add("index_spare_bytes", status.index_spare_bytes, Unit::kBytes);
   index.Add("subtables", status.subtables);
   index.Add("splits", status.splits);
-  index.Add("split_ms_max", status.split_ms_max, Unit::kMillis);
+  index.Add("longest_split_ms", status.split_ms_max, Unit::kMillis);
   index.Add("locks_held", status.locks_held);
   return index;
 }
@@ -51,7 +51,11 @@ Report Patrol(const ServerStatus& status) {
   report.Add("cpu_limit", patrol.cpu_share, Unit::kPerCent);
   report.Add("cpu_used", Fraction(patrol.cpu_nanos, uptime_nanos), Unit::kPerCent);
   report.Add("walks", patrol.walks);
-  report.Add("walk_ms", patrol.walk_ms, Unit::kMillis);
+  if (patrol.walks != 0) {
+    report.Add("last_walk_ms", patrol.walk_ms, Unit::kMillis);
+  } else {
+    report.AddNull("last_walk_ms", "-");
+  }
   report.Add("walk_done", static_cast<double>(patrol.walk_permille) / 1000, Unit::kPerCent);
   report.Add("expiring_items", patrol.expiring_items);
   report.Add("expired", patrol.expired);

@@ -64,7 +64,7 @@ std::string Humane(T value, Unit unit) {
     case Unit::kBytes:
       return FormatRoundedSize(static_cast<uint64_t>(std::max<T>(value, 0)));
     case Unit::kMillis:
-      return FormatRoundedDuration(number * 1e6);
+      return number == 0 ? "0 ms" : FormatRoundedDuration(number * 1e6);
     case Unit::kNanos:
       return FormatRoundedDuration(number);
     case Unit::kPerCent:

@@ -83,7 +83,8 @@ absl::StatusOr<SnapshotListing> ListDirectory(Context& context, const std::strin
   DUNLIN_RETURN_IF_ERROR(listing);
   switch (listing->state) {
     case DirectoryState::kAbsent:
-      return absl::NotFoundError(absl::StrCat("there is no directory ", dir));
+      return absl::NotFoundError(
+          absl::StrCat("there is no directory ", dir, " that you may look into"));
     case DirectoryState::kForeign:
       return absl::InvalidArgumentError(
           absl::StrCat(dir, " is no snapshot directory: ", listing->why));

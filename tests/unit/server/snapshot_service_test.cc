@@ -2,11 +2,13 @@
 
 #include <poll.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "common/base/random.h"
 #include "common/snapshot/snapshot_reader.h"
 #include "server/snapshot/snapshot_writer.h"
 #include "tests/support/temporary_folder.h"
@@ -23,8 +25,9 @@ class SnapshotServiceTest : public CoreFixture {
  protected:
   SnapshotServiceTest() : CoreFixture(uint64_t{8} << 20) {}
 
-  static SnapshotStore::Options StoreOptions(const std::string& dir) {
+  SnapshotStore::Options StoreOptions(const std::string& dir) const {
     SnapshotStore::Options options;
+    options.layout_version = layout_version_;
     options.dir = dir;
     options.new_hash_seed = kSeed;
     options.release = "1.2.3";
@@ -46,7 +49,7 @@ class SnapshotServiceTest : public CoreFixture {
     if (!base) return;
     auto reader = SnapshotReader::Open(dir(), *base, {});
     ASSERT_TRUE(reader.ok()) << reader.status();
-    loaded_ = core_->LoadSnapshot(**reader, {});
+    loaded_ = core_->LoadSnapshot(**reader, false, {});
   }
   // Another server, with nothing but the directory.
   void Restart(bool cache = false) {
@@ -119,6 +122,7 @@ class SnapshotServiceTest : public CoreFixture {
     return status.snapshots();
   }
 
+  uint32_t layout_version_ = kLayoutVersion;
   testing::TemporaryFolder folder_{testing::MemoryFolder()};
   SystemClock clock_;
   uint32_t session_ = 0;
@@ -169,6 +173,24 @@ TEST_F(SnapshotServiceTest, AnotherServerGoesOnFromIt) {
   EXPECT_EQ(OnDisk(next->id), contents_);
 }
 
+// What is on disk does not depend on how a region is laid out.
+TEST_F(SnapshotServiceTest, ASnapshotOfAnotherLayoutLoads) {
+  layout_version_ = kLayoutVersion - 1;
+  Enable();
+  for (int i = 0; i < 50; ++i) Put("key " + std::to_string(i), "value " + std::to_string(i));
+  auto made = Create();
+  ASSERT_TRUE(made.ok());
+  ASSERT_EQ(made->layout_version, kLayoutVersion - 1);
+  layout_version_ = kLayoutVersion;
+  Restart();
+  ASSERT_TRUE(loaded_.ok()) << loaded_;
+  for (const auto& [key, value] : contents_) EXPECT_EQ(Read(key), value) << key;
+  auto next = Create();
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->layout_version, kLayoutVersion);
+  EXPECT_FALSE(next->full);
+}
+
 TEST_F(SnapshotServiceTest, VersionsGoOnAboveAllThatWereOnDisk) {
   Enable();
   Put("a", "1");
@@ -206,7 +228,7 @@ TEST_F(SnapshotServiceTest, WhatHasExpiredInBetweenIsLeftOutAndComesOutOfTheNext
   core_->EnableSnapshots(std::make_unique<SnapshotWriter>(*std::move(store), &clock_), {});
   auto reader = SnapshotReader::Open(dir(), made->id, {});
   ASSERT_TRUE(reader.ok());
-  ASSERT_TRUE(core_->LoadSnapshot(**reader, {}).ok());
+  ASSERT_TRUE(core_->LoadSnapshot(**reader, false, {}).ok());
   EXPECT_EQ(Read("a"), "1");
   EXPECT_FALSE(Find("expired"));
   EXPECT_EQ(Status().expired_records(), 1u);
@@ -236,6 +258,90 @@ TEST_F(SnapshotServiceTest, WhatDoesNotFitIsRefusedInAStoreAndCutInACache) {
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_TRUE(next->full);
   EXPECT_EQ(next->counts.records, Status().loaded_records());
+}
+
+TEST_F(SnapshotServiceTest, WhatFilledAServerFitsIntoOneLikeIt) {
+  Enable();
+  session_ = Open();
+  Random random(3);
+  // Of all sizes, until there is no block to be had, and more of them after that.
+  for (int refused = 0, i = 0; refused < 50; ++i) {
+    const std::string value(random.Below(uint64_t{16} << random.Below(10)), 'x');
+    const std::string key = "key " + std::to_string(i);
+    const auto bytes = static_cast<uint32_t>(RecordBytes(key.size(), value.size(), false));
+    const auto blocks = Take(session_, bytes, 1);
+    if (blocks.words.empty()) {
+      ++refused;
+      continue;
+    }
+    ASSERT_TRUE(core_->Resolve(session_, blocks.reply.batch));
+    ASSERT_NE(WriteAndLink(blocks.words[0], key, value), 0u);
+    contents_[key] = value;
+  }
+  ASSERT_TRUE(Create().ok());
+  Restart();
+  ASSERT_TRUE(loaded_.ok()) << loaded_;
+  for (const auto& [key, value] : contents_) ASSERT_EQ(Read(key), value) << key;
+}
+
+// What follows it is to be the newest, or the next start would bring back what was given up.
+TEST_F(SnapshotServiceTest, AfterAnOlderOneTheNextIsMadeThoughNothingChanged) {
+  Enable(1000);
+  Put("a", "1");
+  ASSERT_TRUE(Create().ok());
+  SnapshotService::Base base = core_->snapshots()->base();
+  base.loaded = *Create();
+  base.older = true;
+  core_->snapshots()->SetBase(base);
+  Pass(1000);
+  const uint64_t made = Status().made();
+  for (int i = 0; i < 100'000 && Status().made() == made; ++i) Turn();
+  EXPECT_EQ(Status().made(), made + 1);
+  EXPECT_EQ(Status().unchanged(), 0u);
+}
+
+TEST_F(SnapshotServiceTest, ADirectoryThatWasRemovedIsMadeGoodFromMemory) {
+  Enable();
+  Put("a", "1");
+  ASSERT_TRUE(Create().ok());
+  Put("b", "2");
+  std::filesystem::remove_all(dir());
+  EXPECT_FALSE(Create().ok()) << "nobody makes the directory itself anew";
+  ASSERT_TRUE(std::filesystem::create_directory(dir()));
+  auto made = Create();
+  for (int i = 0; i < 3 && !made.ok(); ++i) made = Create();
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_TRUE(made->full);
+  EXPECT_EQ(OnDisk(made->id), contents_);
+  Restart();
+  ASSERT_TRUE(loaded_.ok()) << loaded_;
+  EXPECT_EQ(Read("b"), "2");
+}
+
+TEST_F(SnapshotServiceTest, WhatAnotherServerHoldsByNowIsLeftAlone) {
+  Enable();
+  Put("a", "1");
+  ASSERT_TRUE(Create().ok());
+  std::filesystem::rename(dir(), folder_.path() + "/old");
+  std::filesystem::copy(folder_.path() + "/old", dir(), std::filesystem::copy_options::recursive);
+  {
+    auto other = SnapshotStore::Open(StoreOptions(dir()));
+    ASSERT_TRUE(other.ok()) << other.status();
+    Put("b", "2");
+    EXPECT_TRUE(absl::IsFailedPrecondition(Create().status()));
+  }
+  EXPECT_TRUE(Create().ok()) << "it has gone";
+}
+
+TEST_F(SnapshotServiceTest, FormatIsWrittenAnew) {
+  Enable();
+  Put("a", "1");
+  ASSERT_TRUE(Create().ok());
+  ASSERT_TRUE(std::filesystem::remove(dir() + "/FORMAT"));
+  ASSERT_TRUE(Create().ok());
+  Restart();
+  ASSERT_TRUE(loaded_.ok()) << loaded_;
+  EXPECT_EQ(Read("a"), "1");
 }
 
 TEST_F(SnapshotServiceTest, AnIntervalMakesThemAndNotWhereNothingChanged) {
