@@ -107,6 +107,12 @@ class Phase {
     return std::move(figures_);
   }
 
+  std::string EndOfLog() const {
+    constexpr size_t kMost = 2000;
+    const std::string log = server_ == nullptr ? "" : server_->Log();
+    return log.size() <= kMost ? log : log.substr(log.size() - kMost);
+  }
+
  private:
   absl::Status Begin() {
     DUNLIN_ASSIGN_OR_RETURN(
@@ -200,6 +206,13 @@ class Phase {
 
 }  // namespace
 
-absl::StatusOr<PhaseFigures> RunPhase(const PhasePlan& plan) { return Phase(plan).Run(); }
+absl::StatusOr<PhaseFigures> RunPhase(const PhasePlan& plan) {
+  Phase phase(plan);
+  absl::StatusOr<PhaseFigures> figures = phase.Run();
+  if (figures.ok()) return figures;
+  return MakeStatus(figures.status().code(), std::string(FromAbsl(figures.status().message())) +
+                                                 "; the server's log ends with\n" +
+                                                 phase.EndOfLog());
+}
 
 }  // namespace dunlin::testing

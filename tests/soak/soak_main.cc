@@ -74,16 +74,20 @@ int main(int argc, char** argv) {
   plan.fabric = dunlin::testing::FabricUnderTest();
   plan.nanos = static_cast<int64_t>(arguments.minutes * 60e9 / static_cast<double>(modes.size()));
   std::vector<dunlin::testing::PhaseFigures> phases;
+  int status = 0;
   for (const std::string& mode : modes) {
     plan.mode = mode;
     auto figures = dunlin::testing::RunPhase(plan);
     if (!figures.ok()) {
       std::cerr << "soak: " << mode << ", seed " << plan.seed << ": " << figures.status() << "\n";
-      return 2;
+      status = 2;
+      break;
     }
     phases.push_back(*std::move(figures));
   }
   const char* fabric = std::getenv("TEST_FABRIC");
+  if (phases.empty()) return status;
+  // What came to its end counts, even if what followed did not.
   const std::string page = dunlin::testing::FiguresPage(fabric == nullptr ? "shm" : fabric,
                                                         plan.seed, plan.memory_mib, phases);
   std::cout << page;
@@ -91,5 +95,6 @@ int main(int argc, char** argv) {
     std::cerr << "soak: cannot write " << arguments.page << "\n";
     return 2;
   }
+  if (status != 0) return status;
   return dunlin::testing::Faults(phases).empty() ? 0 : 1;
 }

@@ -35,7 +35,7 @@ class FakeServer final : public FramePort {
       ReturnBlocks message;
       std::memcpy(&message, fixed.data(), sizeof message);
       std::vector<ReturnedBlock> blocks(message.count);
-      std::memcpy(blocks.data(), array.data(), array.size());
+      if (!array.empty()) std::memcpy(blocks.data(), array.data(), array.size());
       for (const ReturnedBlock& block : blocks) returned_.insert(block.word);
       Resolve(message.resolved_batch);
     }
