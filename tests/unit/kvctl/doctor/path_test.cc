@@ -124,12 +124,16 @@ TEST_F(PathTest, AFullServerIsLeftAlone) {
   {
     auto session = (*client)->OpenSession();
     ASSERT_TRUE(session.ok()) << session.status();
-    const std::string value(500'000, 'v');
-    Outcome outcome = Outcome::kOk;
-    for (int i = 0; i < 100 && outcome == Outcome::kOk; ++i) {
-      outcome = (*session)->PutBytes(AsBytes(std::to_string(i)), AsBytes(value)).outcome;
+    // To the last page: what is too little for the large ones is taken by smaller ones.
+    int key = 0;
+    for (const size_t bytes : {500'000, 50'000, 5'000, 500, 50}) {
+      const std::string value(bytes, 'v');
+      Outcome outcome = Outcome::kOk;
+      for (int i = 0; i < 100'000 && outcome == Outcome::kOk; ++i) {
+        outcome = (*session)->PutBytes(AsBytes(std::to_string(key++)), AsBytes(value)).outcome;
+      }
+      ASSERT_EQ(outcome, Outcome::kMemoryFull);
     }
-    ASSERT_EQ(outcome, Outcome::kMemoryFull);
   }
   ChannelProbe probe(MakePathOpener);
   const auto raw = probe.Measure((*small)->target(), kTimeout, clock_);
