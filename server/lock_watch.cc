@@ -5,12 +5,12 @@ namespace dunlin {
 std::optional<uint32_t> LockWatch::Seen(uint64_t address, BucketHeader word, uint64_t tick) {
   if (seen_.size() >= kMost) DropOld(tick);
   Sight& sight = seen_[address];
-  // The operation's number is part of the word: another turn with the lock is another sight. After
-  // a pause in the asking it may be another turn under the same number.
-  const bool same = sight.word == word && tick - sight.last <= patience_;
-  if (!same) sight = {word, tick, tick};
+  // The operation's number is part of the word: another turn with the lock is another sight.
+  const bool same = sight.word == word && tick - sight.last <= pause_;
+  if (!same) sight = {word, 0, tick, tick};
   sight.last = tick;
-  if (tick - sight.first < patience_) return std::nullopt;
+  ++sight.times;
+  if (tick - sight.first < patience_ || sight.times < kLeastSights) return std::nullopt;
   return word.owner();
 }
 

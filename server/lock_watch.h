@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,7 +15,8 @@ namespace dunlin {
 // belongs to a client that has stopped or hangs. Pure; not thread safe.
 class LockWatch {
  public:
-  explicit LockWatch(uint64_t patience) : patience_(patience) {}
+  explicit LockWatch(uint64_t patience)
+      : patience_(patience), pause_(std::max(kLeastPause, patience / 8)) {}
 
   // Somebody found the lock at `address` held as `word` says, at `tick`. The holder's session, if
   // it has been so for longer than the patience, as far as anybody asked.
@@ -25,14 +27,20 @@ class LockWatch {
  private:
   // Asking has no cost for who asks, so the memory for it is bounded.
   static constexpr size_t kMost = 4096;
+  // A busy client's turns have numbers that come round: that the same one was seen twice proves
+  // nothing. Who waits asks every 20 ms, so one and the same turn is seen often, and without a gap.
+  static constexpr uint32_t kLeastSights = 4;
+  static constexpr uint64_t kLeastPause = 50;
   struct Sight {
     BucketHeader word;
+    uint32_t times = 0;
     uint64_t first = 0;
     uint64_t last = 0;
   };
   void DropOld(uint64_t tick);
 
   const uint64_t patience_;
+  const uint64_t pause_;  // after one that is longer all begins anew
   std::map<uint64_t, Sight> seen_;
 };
 
