@@ -48,6 +48,7 @@ double LoadSeconds(const testing::ServerProcess& server) {
   const char* const text = log.c_str() + in;
   char* unit = nullptr;
   const double value = std::strtod(text, &unit);
+  while (*unit == ' ') ++unit;
   return std::strncmp(unit, "ms", 2) == 0 ? value / 1000 : value;
 }
 
