@@ -140,9 +140,7 @@ void AddSnapshot(const SnapshotInfo& info, control::SnapshotReply& reply) {
   entry.set_id(info.id);
   entry.set_records(info.counts.records);
   entry.set_bytes(info.counts.bytes);
-  uint64_t bytes = 0;
-  for (const SnapshotFile& file : info.files) bytes += file.bytes;
-  entry.set_file_bytes(bytes);
+  entry.set_file_bytes(info.file_bytes());
   entry.set_started_unix_ms(info.counts.started_unix_ms);
   entry.set_finished_unix_ms(info.counts.finished_unix_ms);
   entry.set_full(info.full);

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "absl/strings/str_join.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -32,7 +33,7 @@ constexpr uint64_t kNoSessionLimit = 60'000;  // ms that a remote peer may stay 
 constexpr size_t kSpareConnections = 64;      // beyond max-sessions, for kvctl status and the like
 constexpr uint64_t kProbePeriod = 1000;
 constexpr int kMostEvents = 64;
-constexpr int64_t kPatrolTurn = 500'000;  // ns in one turn of the loop, about
+constexpr int64_t kBackgroundTurn = 500'000;  // ns in one turn of the loop, about
 constexpr double kUrgentShare = 0.5;
 constexpr int kMostAccepts = 16;
 constexpr uint64_t kAcceptPause = 1000;
@@ -129,8 +130,9 @@ absl::Status Server::WatchEndpoints() {
 
 void Server::UpdateTick() {
   core_.SetTick(1 + static_cast<uint64_t>((clock_->NowNanos() - start_nanos_) / kNanosPerTick));
-  core_.SetWall(clock_->WallNanos() / kNanosPerTick);
 }
+
+void Server::UpdateWall() { core_.SetWall(clock_->WallNanos() / kNanosPerTick); }
 
 absl::Status Server::Run() {
   DUNLIN_RETURN_IF_ERROR(Prepare());
@@ -501,24 +503,31 @@ void Server::LogGrowthFaults() {
   log_.Error(figures.last_fault + ": some client wrote what breaks the layout");
 }
 
-bool Server::DrivePatrol() {
-  double share = static_cast<double>(options_.patrol_percent) / 100;
-  if (core_.patrol().urgent()) share = std::max(share, kUrgentShare);
+template <typename Step>
+bool Server::Drive(Pacer& pacer, double share, const Step& step) {
   const int64_t begin = clock_->NowNanos();
   bool more = true;
   int64_t now = begin;
-  while (more && now - begin < kPatrolTurn && pacer_.May(now, share)) {
-    more = core_.StepPatrol();
+  while (more && now - begin < kBackgroundTurn && pacer.May(now, share)) {
+    more = step();
     const int64_t after = clock_->NowNanos();
-    pacer_.Spent(after - now);
+    pacer.Spent(after - now);
     now = after;
   }
+  return more && now - begin >= kBackgroundTurn;
+}
+
+bool Server::DrivePatrol() {
+  double share = static_cast<double>(options_.patrol_percent) / 100;
+  if (core_.patrol().urgent()) share = std::max(share, kUrgentShare);
+  const bool more = Drive(pacer_, share, [this] { return core_.StepPatrol(); });
   core_.SetPatrolNanos(static_cast<uint64_t>(pacer_.total()));
-  return more && now - begin >= kPatrolTurn;
+  return more;
 }
 
 absl::Status Server::StartSnapshots(SnapshotStart start) {
   UpdateTick();
+  UpdateWall();
   for (const std::string& skipped : start.skipped) log_.Error("not loaded: " + skipped);
   SnapshotService::Options options;
   options.interval = static_cast<uint64_t>(options_.snapshot_interval / kNanosPerTick);
@@ -539,24 +548,24 @@ absl::Status Server::StartSnapshots(SnapshotStart start) {
   const int64_t begin = clock_->NowNanos();
   DUNLIN_RETURN_IF_ERROR(
       core_.LoadSnapshot(*start.reader, !start.newer.empty(), std::move(start.skipped)));
+  LogLoaded(start.newer, clock_->NowNanos() - begin);
+  return absl::OkStatus();
+}
+
+void Server::LogLoaded(const std::vector<uint64_t>& newer, int64_t nanos) {
   const SnapshotService::Base& base = core_.snapshots()->base();
   log_.Info(
       "loaded " + FormatCount(base.loaded_records) + " records in " +
-      FormatRoundedDuration(static_cast<double>(clock_->NowNanos() - begin)) +
+      FormatRoundedDuration(static_cast<double>(nanos)) +
       (base.expired_records == 0 ? "" : "; " + FormatCount(base.expired_records) + " had expired"));
   if (base.cut) {
     log_.Warning(base.skipped.back() +
                  "; raise memory to have them all. No snapshot is deleted by "
                  "this server, so that they can still be had");
   }
-  if (!start.newer.empty()) {
-    std::string ids;
-    for (const uint64_t newer : start.newer)
-      ids += (ids.empty() ? "" : ", ") + std::to_string(newer);
-    log_.Warning("snapshots that are newer than the loaded one: " + ids +
-                 "; the next one will be newer than they are, whether or not anything changes");
-  }
-  return absl::OkStatus();
+  if (newer.empty()) return;
+  log_.Warning("snapshots that are newer than the loaded one: " + absl::StrJoin(newer, ", ") +
+               "; the next one will be newer than they are, whether or not anything changes");
 }
 
 bool Server::DriveSnapshots() {
@@ -564,18 +573,11 @@ bool Server::DriveSnapshots() {
   // The last one is all that is left to do.
   const double share =
       last_snapshot_ != 0 ? 1.0 : static_cast<double>(options_.snapshot_percent) / 100;
-  const int64_t begin = clock_->NowNanos();
-  int64_t now = begin;
-  bool more = true;
-  while (more && now - begin < kPatrolTurn && snapshot_pacer_.May(now, share)) {
-    more = core_.StepSnapshots();
-    const int64_t after = clock_->NowNanos();
-    snapshot_pacer_.Spent(after - now);
-    now = after;
-  }
+  UpdateWall();
+  const bool more = Drive(snapshot_pacer_, share, [this] { return core_.StepSnapshots(); });
   core_.snapshots()->SetNanos(static_cast<uint64_t>(snapshot_pacer_.total()));
   LogSnapshots();
-  return more && now - begin >= kPatrolTurn;
+  return more;
 }
 
 void Server::LogSnapshots() {

@@ -79,6 +79,8 @@ class Server {
   void ProbeRemotes();
   void CloseReplaced();
   void UpdateTick();
+  // For snapshots alone.
+  void UpdateWall();
   void Dispatch(uint64_t tag, uint32_t events);
   void Accept();
   void AddConnection(UniqueFd socket);
@@ -93,9 +95,13 @@ class Server {
   void LogRecovered();
   // The patrol, at its pace. True: it may go on at once.
   bool DrivePatrol();
+  // Pieces of background work, as long as `step` says that there is more and the pacer lets it.
+  template <typename Step>
+  bool Drive(Pacer& pacer, double share, const Step& step);
   // Likewise snapshots.
   bool DriveSnapshots();
   void LogSnapshots();
+  void LogLoaded(const std::vector<uint64_t>& newer, int64_t nanos);
   // After the last session: a snapshot of all that is left. Whether it is made, or can't be.
   bool LastSnapshotDone();
   int EpollWait(bool more) const;

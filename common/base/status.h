@@ -18,6 +18,12 @@ inline absl::Status MakeStatus(absl::StatusCode code, std::string_view message) 
   return absl::Status(code, ToAbsl(message));
 }
 
+// The same, but no copy of it: copies share a count, which the packaged Abseil changes where
+// ThreadSanitizer can't see it. For what goes to another thread.
+inline absl::Status Unshared(const absl::Status& status) {
+  return status.ok() ? absl::OkStatus() : MakeStatus(status.code(), FromAbsl(status.message()));
+}
+
 // The same code, with the message prefixed by `context` and ": ". An OK status stays as it is.
 inline absl::Status WithContext(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;

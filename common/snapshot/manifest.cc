@@ -168,6 +168,12 @@ std::string ContentChecksum(const std::vector<SnapshotFile>& files) {
   return Hex(XXH3_128bits(text.data(), text.size()));
 }
 
+uint64_t SnapshotInfo::file_bytes() const {
+  uint64_t sum = 0;
+  for (const SnapshotFile& file : files) sum += file.bytes;
+  return sum;
+}
+
 std::string EncodeManifest(const SnapshotInfo& info) {
   std::string text;
   AddNumber(&text, kFirstWord, kSnapshotFormatVersion);

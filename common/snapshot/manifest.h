@@ -49,6 +49,9 @@ struct SnapshotInfo {
   std::string content;              // checksum over `files`; filled in by EncodeManifest
   std::vector<SnapshotFile> files;  // all there are in db/, by name
 
+  // Of all files.
+  uint64_t file_bytes() const;
+
   bool operator==(const SnapshotInfo&) const = default;
 };
 

@@ -210,8 +210,7 @@ absl::Status SnapshotReader::CheckTotals(const SnapshotTotals& totals) const {
 }
 
 absl::Status SnapshotReader::Verify(const Progress& progress) const {
-  uint64_t total = rep_->info.counts.bytes;
-  for (const SnapshotFile& file : rep_->info.files) total += file.bytes;
+  uint64_t total = rep_->info.counts.bytes + rep_->info.file_bytes();
   // About as much again is read as records.
   if (rep_->info.counts.bytes == 0) total *= 2;
   uint64_t done = 0;

@@ -1,9 +1,8 @@
 #include "server/snapshot/large_copy.h"
 
 #include <algorithm>
-#include <cstddef>
 
-#include "common/layout/word.h"
+#include "server/snapshot/record_image.h"
 
 namespace dunlin {
 namespace {
@@ -20,12 +19,10 @@ bool LargeCopy::Step(std::vector<std::byte>& to) {
     const size_t at = to.size();
     copied_ = header_.value_offset();
     to.insert(to.end(), record_, record_ + copied_);
-    const std::byte* head = to.data() + at;
-    const uint64_t version = PlainWord(head + offsetof(RecordPrefix, version));
-    checksum_ = PlainWord(head + offsetof(RecordPrefix, checksum));
-    if (PlainWord(head) == header_.raw()) {
-      sum_.emplace(header_, version, header_.expires() ? PlainWord(head + kRecordPrefixBytes) : 0,
-                   std::span(head + header_.key_offset(), header_.key_bytes()));
+    const RecordImage head(to.data() + at);
+    checksum_ = head.checksum();
+    if (head.header().raw() == header_.raw()) {
+      sum_.emplace(header_, head.version(), head.expiry(), head.key());
     }
   }
   const uint64_t piece = std::min(kPieceBytes, whole - copied_);

@@ -67,8 +67,7 @@ void RecordFeed::Run() {
     status = reader_.CheckTotals(*totals);
   }
   MutexLock lock(mutex_);
-  // Anew: copies share a count, which the packaged Abseil changes where ThreadSanitizer can't see.
-  if (!status.ok()) status_ = MakeStatus(status.code(), FromAbsl(status.message()));
+  status_ = Unshared(status);
   over_ = true;
   changed_.NotifyAll();
 }

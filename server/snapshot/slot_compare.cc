@@ -135,11 +135,10 @@ uint32_t ListCompares(NamedCompare (&list)[3]) {
   return n;
 }
 
-CompareBuckets FastestCompare(const char** name) {
+NamedCompare FastestCompare() {
   NamedCompare list[3];
   ListCompares(list);
-  *name = list[0].name;
-  return list[0].compare;
+  return list[0];
 }
 
 }  // namespace dunlin

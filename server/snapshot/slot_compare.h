@@ -25,14 +25,14 @@ using CompareBuckets = uint64_t (*)(const std::byte* buckets, uint32_t count,
 
 uint64_t CompareBucketsPlainly(const std::byte* buckets, uint32_t count, PackedBuckets& packed);
 
-// The fastest that this processor can do. `name`: of it, for people.
-CompareBuckets FastestCompare(const char** name);
-
-// Each of them, for tests; those that this processor can't do are left out.
 struct NamedCompare {
-  const char* name;
+  const char* name;  // for people
   CompareBuckets compare;
 };
+// The fastest that this processor can do.
+NamedCompare FastestCompare();
+
+// Each of them, the fastest first; those that this processor can't do are left out.
 uint32_t ListCompares(NamedCompare (&list)[3]);
 
 }  // namespace dunlin

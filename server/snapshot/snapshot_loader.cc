@@ -1,7 +1,6 @@
 #include "server/snapshot/snapshot_loader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "common/base/size_text.h"
@@ -9,6 +8,7 @@
 #include "common/base/text.h"
 #include "common/layout/checksum.h"
 #include "common/layout/word.h"
+#include "common/protocol/record_view.h"
 #include "server/growth/grower.h"
 
 namespace dunlin {
@@ -52,7 +52,7 @@ absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut)
       const Placed placed = Insert(item, bytes, *expiry, true);
       if (placed == Placed::kYes) continue;
       if (placed == Placed::kBucketsFull) {
-        late_.push_back({item, {bytes, bytes + item.key_bytes + item.value_bytes}});
+        late_.push_back({item, *expiry, {bytes, bytes + item.key_bytes + item.value_bytes}});
         continue;
       }
       if (!may_be_cut) return DoesNotFit(reader.info());
@@ -95,12 +95,11 @@ bool SnapshotLoader::SplitIsDue(const IndexSpace::Subtable& s) const {
 // once more, which changes nothing.
 absl::Status SnapshotLoader::InsertLate() {
   for (const Late& late : late_) {
-    const std::optional<uint64_t> expiry = ExpiryTick(late.item);
-    Placed placed = Insert(late.item, late.bytes.data(), expiry.value_or(1), false);
+    Placed placed = Insert(late.item, late.bytes.data(), late.expiry_tick, false);
     for (int i = 0; i < kMostSplits && placed == Placed::kBucketsFull; ++i) {
       const uint32_t position = PositionOfTag(late.item.tag);
       if (!parts_.split(position)) break;
-      placed = Insert(late.item, late.bytes.data(), expiry.value_or(1), false);
+      placed = Insert(late.item, late.bytes.data(), late.expiry_tick, false);
     }
     if (placed != Placed::kYes) {
       return absl::ResourceExhaustedError(
@@ -136,8 +135,7 @@ void SnapshotLoader::FinishTable() {
 
 SnapshotLoader::Placed SnapshotLoader::Insert(const Item& item, const std::byte* bytes,
                                               uint64_t expiry_tick, bool shadowed) {
-  const std::span<const std::byte> key(bytes, item.key_bytes);
-  const uint64_t hash = HashKey(key, region_.geometry().hash_seed);
+  const uint64_t hash = HashKey({bytes, item.key_bytes}, region_.geometry().hash_seed);
   if (!shadowed) subtable_ = parts_.index->At(PositionOfTag(item.tag));
   uint32_t slot = 0;
   std::byte* const room = FindRoom(hash, &slot);
@@ -146,7 +144,11 @@ SnapshotLoader::Placed SnapshotLoader::Insert(const Item& item, const std::byte*
       TakeBlock(RecordBytes(item.key_bytes, item.value_bytes, expiry_tick != 0));
   if (!block) return Placed::kMemoryFull;
   const SlotWord word = block->word().WithFingerprint(FingerprintOf(hash));
-  WriteRecord(region_.At(region_.geometry().RecordAddress(word)), *block, item, bytes, expiry_tick);
+  std::byte* const record = region_.At(region_.geometry().RecordAddress(word));
+  const std::span<const std::byte> value(bytes + item.key_bytes, item.value_bytes);
+  const uint32_t head = ComposeHead(record, {word, item.version}, item.unconditional, expiry_tick,
+                                    {bytes, item.key_bytes, hash}, value);
+  CopyBytes(record + head, value.data(), value.size());
   StoreWord(room, word.raw());
   if (shadowed) scratch_.Keep(slot, word.raw(), ShadowTag::Of(item.tag));
   ++figures_.records;
@@ -173,20 +175,6 @@ std::byte* SnapshotLoader::FindRoom(uint64_t hash, uint32_t* slot) {
     *slot = bucket * kSlotsPerBucket + first;
   }
   return best;
-}
-
-void SnapshotLoader::WriteRecord(std::byte* to, BlockRef block, const Item& item,
-                                 const std::byte* bytes, uint64_t expiry_tick) {
-  const RecordHeader header =
-      RecordHeader::Make(block.word().generation(), item.unconditional, expiry_tick != 0,
-                         item.key_bytes, item.value_bytes);
-  const uint64_t sum = RecordChecksum(header, item.version, expiry_tick, {bytes, item.key_bytes},
-                                      {bytes + item.key_bytes, item.value_bytes});
-  SetPlainWord(to, header.raw());
-  SetPlainWord(to + offsetof(RecordPrefix, version), item.version);
-  SetPlainWord(to + offsetof(RecordPrefix, checksum), sum);
-  if (expiry_tick != 0) SetPlainWord(to + kRecordPrefixBytes, expiry_tick);
-  CopyBytes(to + header.key_offset(), bytes, size_t{item.key_bytes} + item.value_bytes);
 }
 
 std::optional<BlockRef> SnapshotLoader::TakeBlock(uint64_t record_bytes) {

@@ -53,6 +53,7 @@ class SnapshotLoader {
   using Item = RecordFeed::Batch::Item;
   struct Late {
     Item item;
+    uint64_t expiry_tick;
     std::vector<std::byte> bytes;
   };
   enum class Placed : uint8_t { kYes, kMemoryFull, kBucketsFull };
@@ -63,8 +64,6 @@ class SnapshotLoader {
   bool SplitIsDue(const IndexSpace::Subtable& s) const;
   std::optional<BlockRef> TakeBlock(uint64_t record_bytes);
   void GiveBackBlocks();
-  void WriteRecord(std::byte* to, BlockRef block, const Item& item, const std::byte* bytes,
-                   uint64_t expiry_tick);
   std::byte* FindRoom(uint64_t hash, uint32_t* slot);
   void EnterTable(const IndexSpace::Subtable& s);
   void FinishTable();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -10,6 +9,7 @@
 #include "common/layout/checksum.h"
 #include "common/layout/word.h"
 #include "common/snapshot/snapshot_tag.h"
+#include "server/snapshot/record_image.h"
 
 namespace dunlin {
 namespace {
@@ -35,7 +35,7 @@ SnapshotPass::SnapshotPass(const RegionView& region, const Parts& parts)
       parts_(parts),
       buckets_(region.geometry().bucket_mask + 1),
       max_age_((uint64_t{SlotWord::kGenerationMask} + 1) / 4 * region.geometry().grace),
-      compare_(FastestCompare(&compare_name_)) {}
+      compare_(FastestCompare().compare) {}
 
 void SnapshotPass::Begin(Kind kind, uint64_t pass, uint64_t committed, SnapshotSink* sink) {
   DUNLIN_CHECK(kind == Kind::kMark || sink != nullptr);
@@ -52,10 +52,15 @@ void SnapshotPass::Begin(Kind kind, uint64_t pass, uint64_t committed, SnapshotS
 
 void SnapshotPass::Drop() {
   active_ = false;
+  batch_ = {};
+  LeaveTable();
+}
+
+// Whatever was under way in it.
+void SnapshotPass::LeaveTable() {
   phase_ = Phase::kCompare;
   table_ = nullptr;
   large_.reset();
-  batch_ = {};
   slots_of_tag_.clear();
   item_ = kNoItem;
 }
@@ -77,7 +82,7 @@ bool SnapshotPass::Step(uint64_t tick, const IndexSpace::Subtable* closed) {
     case Phase::kCompare: {
       const IndexSpace::Subtable s = parts_.index->At(position_);
       if (closed != nullptr && s == *closed) return false;
-      if (CompareTable(tick, s)) return true;
+      if (CompareTable(s)) return true;
       NextTable();
       return true;
     }
@@ -98,17 +103,12 @@ void SnapshotPass::StepBack() {
                          touched_.begin() + static_cast<ptrdiff_t>(tag_cursor_));
     PushBatch(true);
   }
-  large_.reset();
-  slots_of_tag_.clear();
-  item_ = kNoItem;
-  table_ = nullptr;
-  phase_ = Phase::kCompare;
+  LeaveTable();
 }
 
 void SnapshotPass::NextTable() {
   ++figures_.subtables;
-  table_ = nullptr;
-  phase_ = Phase::kCompare;
+  LeaveTable();
   position_ = IndexSpace::Next(subtable_);
   if (position_ != IndexSpace::kPositions) return;
   if (!batch_.items.empty()) PushBatch(false);
@@ -175,7 +175,7 @@ SnapshotPass::Seen SnapshotPass::See(uint32_t slot, Sight& sight) const {
 
 // Comparison.
 
-void SnapshotPass::Settle(ShadowTable& t, uint64_t tick) {
+void SnapshotPass::Settle(ShadowTable& t) {
   if (t.pass != 0) {
     const bool failed = t.pass > committed_;
     for (size_t i = 0; i < t.records(); ++i) {
@@ -187,20 +187,20 @@ void SnapshotPass::Settle(ShadowTable& t, uint64_t tick) {
     t.again_if_failed = {};
     t.pass = 0;
   }
-  if (t.records() != 0 && t.seen_tick + max_age_ < tick) t.MakeAllStale();
+  if (t.records() != 0 && t.seen_tick + max_age_ < tick_) t.MakeAllStale();
 }
 
 // True: the subtable has changes that are now to be handed on.
-bool SnapshotPass::CompareTable(uint64_t tick, const IndexSpace::Subtable& s) {
+bool SnapshotPass::CompareTable(const IndexSpace::Subtable& s) {
   subtable_ = s;
   ShadowTable& t = parts_.shadow->TableOf(s);
-  Settle(t, tick);
+  Settle(t);
   candidates_.clear();
   touched_.clear();
   deleted_.clear();
   small_.clear();
   scratch_used_ = false;
-  compared_tick_ = tick;
+  compared_tick_ = tick_;
   table_ = &t;
   if (t.ordered) {
     CompareOrdered(t);
@@ -208,12 +208,12 @@ bool SnapshotPass::CompareTable(uint64_t tick, const IndexSpace::Subtable& s) {
     CompareUnordered(t);
   }
   if (kind_ == Kind::kMark) {
-    t.seen_tick = tick;
+    t.seen_tick = tick_;
     return false;
   }
   touched_.insert(touched_.end(), t.again.begin(), t.again.end());
   if (!scratch_used_ && touched_.empty()) {
-    t.seen_tick = tick;
+    t.seen_tick = tick_;
     return false;
   }
   if (!scratch_used_) UseScratch(t);
@@ -320,7 +320,7 @@ void SnapshotPass::ReadHead(Candidate& c) {
   if (bytes <= kSmallRecord) {
     const size_t at = small_.size();
     small_.insert(small_.end(), sight.record.data, sight.record.data + bytes);
-    if (!Whole(small_.data() + at, sight.record.header)) {
+    if (!CopiedWell(small_.data() + at, sight.record.header)) {
       small_.resize(at);
       ++figures_.damaged;
       return;
@@ -455,7 +455,7 @@ bool SnapshotPass::CopyOne(const Candidate& c) {
     return false;
   }
   batch_.bytes.insert(batch_.bytes.end(), sight.record.data, sight.record.data + bytes);
-  if (Whole(batch_.bytes.data() + batch_.bytes.size() - bytes, sight.record.header)) {
+  if (CopiedWell(batch_.bytes.data() + batch_.bytes.size() - bytes, sight.record.header)) {
     Note(c, sight.word, bytes);
   } else {
     Unappend(bytes);
@@ -481,50 +481,39 @@ void SnapshotPass::Unappend(uint64_t bytes) {
 
 // Judged by the copy: what lies in the heap may change, if only by a faulty client's doing.
 // `header`: as it was read there, by which the copy was made.
-bool SnapshotPass::Whole(const std::byte* copy, RecordHeader header) {
-  const uint64_t expiry = header.expires() ? PlainWord(copy + kRecordPrefixBytes) : 0;
-  return PlainWord(copy) == header.raw() &&
-         PlainWord(copy + offsetof(RecordPrefix, checksum)) ==
-             RecordChecksum(header, PlainWord(copy + offsetof(RecordPrefix, version)), expiry,
-                            {copy + header.key_offset(), header.key_bytes()},
-                            {copy + header.value_offset(), header.value_bytes()});
+bool SnapshotPass::CopiedWell(const std::byte* copy, RecordHeader header) {
+  const RecordImage image(copy);
+  return image.header().raw() == header.raw() && image.whole();
 }
 
 // The record that was copied last.
 void SnapshotPass::Note(const Candidate& c, SlotWord word, uint64_t bytes) {
   DropSameKey(bytes);
-  const std::byte* copy = batch_.bytes.data() + batch_.bytes.size() - bytes;
+  const RecordImage copy(batch_.bytes.data() + batch_.bytes.size() - bytes);
   // The frozen bit stands for "written by this pass".
   scratch_.Keep(c.slot, word.Frozen().raw(), ShadowTag::Of(c.tag));
   slots_of_tag_.push_back(c.slot);
   item_.bytes += bytes;
   ++figures_.records;
-  figures_.record_bytes += bytes;
-  figures_.highest_version =
-      std::max(figures_.highest_version, PlainWord(copy + offsetof(RecordPrefix, version)));
+  figures_.highest_version = std::max(figures_.highest_version, copy.version());
 }
 
 // A key that was removed and put again while its tag was copied may have been met in two slots. The
 // copy made later is the one to keep; the shadow forgets the other's slot, so that the next pass
 // looks at it.
 void SnapshotPass::DropSameKey(uint64_t bytes) {
-  const std::byte* begin = batch_.bytes.data() + item_.offset;
-  const std::byte* last = batch_.bytes.data() + batch_.bytes.size() - bytes;
-  const RecordHeader header(PlainWord(last));
-  uint64_t offset = 0;
+  const RecordImage last(batch_.bytes.data() + batch_.bytes.size() - bytes);
+  uint64_t offset = item_.offset;
   for (size_t i = 0; i < slots_of_tag_.size(); ++i) {
-    const std::byte* other = begin + offset;
-    const RecordHeader h(PlainWord(other));
-    const bool same =
-        h.key_bytes() == header.key_bytes() &&
-        std::memcmp(other + h.key_offset(), last + header.key_offset(), header.key_bytes()) == 0;
-    if (!same) {
-      offset += h.record_bytes();
+    const RecordImage other(batch_.bytes.data() + offset);
+    const uint64_t other_bytes = other.bytes();
+    if (!std::ranges::equal(other.key(), last.key())) {
+      offset += other_bytes;
       continue;
     }
-    const auto at = batch_.bytes.begin() + static_cast<ptrdiff_t>(item_.offset + offset);
-    batch_.bytes.erase(at, at + static_cast<ptrdiff_t>(h.record_bytes()));
-    item_.bytes -= h.record_bytes();
+    const auto at = batch_.bytes.begin() + static_cast<ptrdiff_t>(offset);
+    batch_.bytes.erase(at, at + static_cast<ptrdiff_t>(other_bytes));
+    item_.bytes -= other_bytes;
     scratch_.Drop(slots_of_tag_[i]);
     slots_of_tag_.erase(slots_of_tag_.begin() + static_cast<ptrdiff_t>(i));
     return;

@@ -50,7 +50,6 @@ class SnapshotPass {
     uint64_t puts = 0;       // entries handed on
     uint64_t deletes = 0;
     uint64_t records = 0;          // copied
-    uint64_t record_bytes = 0;     // of those
     uint64_t damaged = 0;          // records in the index that are not whole: not in the snapshot
     uint64_t highest_version = 0;  // of those copied
   };
@@ -80,7 +79,6 @@ class SnapshotPass {
   // copied, a piece in each step.
   uint64_t pinned_tick() const { return large_ ? large_->since_tick() : 0; }
 
-  const char* compare_name() const { return compare_name_; }
   uint64_t scratch_bytes() const;
 
  private:
@@ -110,8 +108,8 @@ class SnapshotPass {
   std::optional<uint64_t> BlockBytesOf(SlotWord word) const;
   Seen SeeOnce(uint32_t slot, Sight& sight) const;
 
-  bool CompareTable(uint64_t tick, const IndexSpace::Subtable& s);
-  void Settle(ShadowTable& t, uint64_t tick);
+  bool CompareTable(const IndexSpace::Subtable& s);
+  void Settle(ShadowTable& t);
   void CompareOrdered(ShadowTable& t);
   void DiffBucket(ShadowTable& t, uint32_t bucket, size_t first);
   void CompareUnordered(ShadowTable& t);
@@ -127,21 +125,21 @@ class SnapshotPass {
   // False: it goes on in the next step.
   bool CopyOne(const Candidate& c);
   bool CopyLarge(const Candidate& c);
-  static bool Whole(const std::byte* copy, RecordHeader header);
+  static bool CopiedWell(const std::byte* copy, RecordHeader header);
   void Note(const Candidate& c, SlotWord word, uint64_t bytes);
   void DropSameKey(uint64_t bytes);
   void Unappend(uint64_t bytes);
   void FinishTag();
   void FinishTable();
   void NextTable();
+  void LeaveTable();
   void PushBatch(bool ends_layer);
 
   RegionView region_;
   Parts parts_;
   const uint32_t buckets_;
   const uint64_t max_age_;  // of a comparison: a quarter of what words take to recur
-  const char* compare_name_ = "";
-  CompareBuckets compare_;
+  const CompareBuckets compare_;
 
   Kind kind_ = Kind::kWrite;
   uint64_t pass_ = 0;

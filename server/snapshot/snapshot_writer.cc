@@ -4,14 +4,12 @@
 #include <sys/eventfd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/layout/record.h"
-#include "common/layout/word.h"
 #include "common/snapshot/snapshot_entry.h"
+#include "server/snapshot/record_image.h"
 
 namespace dunlin {
 namespace {
@@ -22,19 +20,16 @@ size_t CostOf(const SnapshotBatch& batch) {
   return batch.bytes.size() + batch.items.size() * sizeof(SnapshotBatch::Item);
 }
 
-// A whole record as it lay in the heap, checked by whoever copied it.
-SnapshotRecord RecordAt(const std::byte* record, int64_t unix_minus_tick) {
-  const RecordHeader header(PlainWord(record));
-  SnapshotRecord out;
-  out.version = PlainWord(record + offsetof(RecordPrefix, version));
-  out.unconditional = header.unconditional();
-  if (header.expires()) {
-    const auto tick = static_cast<int64_t>(PlainWord(record + kRecordPrefixBytes));
-    out.expiry_unix_ms = tick + unix_minus_tick;
+SnapshotRecord ToDisk(const RecordImage& image, int64_t unix_minus_tick) {
+  SnapshotRecord record;
+  record.version = image.version();
+  record.unconditional = image.header().unconditional();
+  if (image.header().expires()) {
+    record.expiry_unix_ms = static_cast<int64_t>(image.expiry()) + unix_minus_tick;
   }
-  out.key = {record + header.key_offset(), header.key_bytes()};
-  out.value = {record + header.value_offset(), header.value_bytes()};
-  return out;
+  record.key = image.key();
+  record.value = image.value();
+  return record;
 }
 
 }  // namespace
@@ -96,10 +91,7 @@ void SnapshotWriter::Finish() {
 }
 
 void SnapshotWriter::Tell(Result result) {
-  // Anew: copies share a count, which the packaged Abseil changes where ThreadSanitizer can't see.
-  if (!result.status.ok()) {
-    result.status = MakeStatus(result.status.code(), FromAbsl(result.status.message()));
-  }
+  result.status = Unshared(result.status);
   MutexLock lock(mutex_);
   results_.push_back(std::move(result));
   eventfd_write(wake_.get(), 1);
@@ -171,9 +163,9 @@ std::span<const std::byte> SnapshotWriter::Encode(std::span<const std::byte> rec
   if (entry_.size() < records.size()) entry_.resize(records.size());
   std::byte* to = entry_.data();
   for (size_t at = 0; at < records.size();) {
-    const std::byte* record = records.data() + at;
-    to = EncodeRecord(RecordAt(record, unix_minus_tick_), to);
-    at += RecordHeader(PlainWord(record)).record_bytes();
+    const RecordImage image(records.data() + at);
+    to = EncodeRecord(ToDisk(image, unix_minus_tick_), to);
+    at += image.bytes();
   }
   return {entry_.data(), to};
 }

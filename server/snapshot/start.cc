@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_join.h"
 #include "common/base/status.h"
 
 namespace dunlin {
@@ -12,16 +13,10 @@ namespace {
 
 std::string Text(const absl::Status& status) { return std::string(FromAbsl(status.message())); }
 
-std::string ListText(const std::vector<std::string>& all) {
-  std::string text;
-  for (const std::string& one : all) text += (text.empty() ? "" : "; ") + one;
-  return text;
-}
-
 absl::Status NoneUsable(const ServerOptions& o, const std::vector<std::string>& skipped) {
   return MakeStatus(absl::StatusCode::kDataLoss,
                     "snapshot-dir '" + o.snapshot_dir +
-                        "' holds snapshots, and none of them can be used (" + ListText(skipped) +
+                        "' holds snapshots, and none of them can be used (" + absl::StrJoin(skipped, "; ") +
                         "); not starting empty over them: look at 'kvctl snapshot verify', restore "
                         "the directory, or set start-empty to go on without these records");
 }

@@ -11,12 +11,6 @@ namespace {
 // About what is read ahead, and kept in memory.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
-uint64_t FileBytes(const SnapshotInfo& info) {
-  uint64_t bytes = 0;
-  for (const SnapshotFile& file : info.files) bytes += file.bytes;
-  return bytes;
-}
-
 }  // namespace
 
 class SnapshotSource::Reader final : public RecordReader {
@@ -26,7 +20,7 @@ class SnapshotSource::Reader final : public RecordReader {
         dir_(dir),
         snapshot_(snapshot),
         // Tags are spread evenly.
-        step_(kSnapshotTagEnd / (FileBytes(snapshot.info()) / kPieceBytes + 1)) {}
+        step_(kSnapshotTagEnd / (snapshot.info().file_bytes() / kPieceBytes + 1)) {}
 
   absl::StatusOr<bool> Next(Record* record) override {
     while (piece_.empty()) {

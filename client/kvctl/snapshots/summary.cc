@@ -36,7 +36,7 @@ SnapshotSummary ToSummary(const ListedSnapshot& listed) {
   if (!listed.usable()) summary.trouble = FromAbsl(listed.status.message());
   summary.records = info.counts.records;
   summary.bytes = info.counts.bytes;
-  for (const SnapshotFile& file : info.files) summary.file_bytes += file.bytes;
+  summary.file_bytes = info.file_bytes();
   summary.started_unix_ms = info.counts.started_unix_ms;
   summary.finished_unix_ms = info.counts.finished_unix_ms;
   summary.full = info.full;

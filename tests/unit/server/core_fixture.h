@@ -27,30 +27,39 @@ namespace dunlin {
 class CoreFixture : public ::testing::Test {
  protected:
   static constexpr uint64_t kGrace = 100;
+  static constexpr uint64_t kSeed = 9;  // of hashes
 
-  explicit CoreFixture(uint64_t memory = uint64_t{4} << 20) {
+  explicit CoreFixture(uint64_t memory = uint64_t{4} << 20) : plan_(Plan(memory, 7)) {
+    base_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, plan_.region_bytes)));
+    Start({.release = "1.2.3",
+           .pid = 77,
+           .numa = "any node",
+           .first_version = 1000,
+           .no_shm_because = "",
+           .endpoints = {}},
+          1000);
+    atomics_.emplace(base_.get());
+  }
+
+  static Superblock Plan(uint64_t memory, uint64_t incarnation) {
     ServerOptions options;
     options.memory = memory;
     options.records = 1000;
     options.max_sessions = 8;
     options.grace = static_cast<int64_t>(kGrace) * 1'000'000;
     options.max_value_size = 1 << 20;
-    auto plan = PlanRegion(options, {.incarnation = 7, .hash_seed = 9});
+    auto plan = PlanRegion(options, {.incarnation = incarnation, .hash_seed = kSeed});
     EXPECT_TRUE(plan.ok()) << plan.status();
-    plan_ = *plan;
-    base_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, plan_.region_bytes)));
+    return *plan;
+  }
+  // A server that knows nothing, on a region that holds nothing, of plan_.
+  void Start(ServerCore::Config config, uint64_t tick) {
+    core_.reset();
+    geometry_ = Geometry::Of(plan_);
     std::memset(base_.get(), 0, plan_.region_bytes);
     FormatRegion(base_.get(), plan_);
-    geometry_ = Geometry::Of(plan_);
-    core_.emplace(base_.get(), plan_,
-                  ServerCore::Config{.release = "1.2.3",
-                                     .pid = 77,
-                                     .numa = "any node",
-                                     .first_version = 1000,
-                                     .no_shm_because = "",
-                                     .endpoints = {}});
-    atomics_.emplace(base_.get());
-    core_->SetTick(1000);
+    core_.emplace(base_.get(), plan_, std::move(config));
+    core_->SetTick(tick);
     core_->SetState(ServerState::kServing);
   }
 
@@ -189,8 +198,8 @@ class CoreFixture : public ::testing::Test {
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };
-  Superblock plan_{};
-  Geometry geometry_;
+  Superblock plan_;
+  Geometry geometry_{};
   std::unique_ptr<std::byte, Free> base_;
   std::optional<ServerCore> core_;
   std::optional<CpuAtomics> atomics_;

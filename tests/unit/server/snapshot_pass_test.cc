@@ -9,6 +9,7 @@
 #include "common/base/random.h"
 #include "common/snapshot/snapshot_tag.h"
 #include "server/growth/grower.h"
+#include "server/snapshot/record_image.h"
 #include "tests/unit/server/core_fixture.h"
 
 namespace dunlin {
@@ -55,18 +56,11 @@ class FakeStore final : public SnapshotSink {
   Contents Parse(const SnapshotBatch& batch, const SnapshotBatch::Item& item) const {
     Contents entry;
     for (uint64_t at = item.offset; at < item.offset + item.bytes;) {
-      const std::byte* record = batch.bytes.data() + at;
-      const RecordHeader header(PlainWord(record));
-      const auto* text = reinterpret_cast<const char*>(record);
-      const bool added =
-          entry
-              .emplace(std::string(text + header.key_offset(), header.key_bytes()),
-                       std::string(text + header.value_offset(), header.value_bytes()))
-              .second;
+      const RecordImage record(batch.bytes.data() + at);
+      const bool added = entry.emplace(AsText(record.key()), AsText(record.value())).second;
       EXPECT_TRUE(added) << "a key twice in one entry";
-      const std::span key(record + header.key_offset(), header.key_bytes());
-      EXPECT_EQ(SnapshotTag(HashKey(key, seed_)), item.tag);
-      at += header.record_bytes();
+      EXPECT_EQ(SnapshotTag(HashKey(record.key(), seed_)), item.tag);
+      at += record.bytes();
     }
     return entry;
   }

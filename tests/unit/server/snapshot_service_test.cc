@@ -19,7 +19,6 @@ namespace {
 
 using Contents = std::map<std::string, std::string>;
 constexpr int64_t kUnixMs = 1'700'000'000'000;
-constexpr uint64_t kSeed = 9;  // of CoreFixture
 
 class SnapshotServiceTest : public CoreFixture {
  protected:
@@ -43,7 +42,7 @@ class SnapshotServiceTest : public CoreFixture {
     std::optional<uint64_t> base;
     if (newest != nullptr) base = newest->id;
     ASSERT_TRUE((*store)->StartFrom(base).ok());
-    core_->SetWall(kUnixMs);
+    core_->SetWall(unix_ms_);
     core_->EnableSnapshots(std::make_unique<SnapshotWriter>(*std::move(store), &clock_),
                            {.interval = interval});
     if (!base) return;
@@ -53,19 +52,14 @@ class SnapshotServiceTest : public CoreFixture {
   }
   // Another server, with nothing but the directory.
   void Restart(bool cache = false) {
-    core_.reset();
-    std::memset(base_.get(), 0, plan_.region_bytes);
-    FormatRegion(base_.get(), plan_);
-    core_.emplace(base_.get(), plan_,
-                  ServerCore::Config{.release = "1.2.3",
-                                     .pid = 78,
-                                     .numa = "any node",
-                                     .first_version = 1,
-                                     .no_shm_because = "",
-                                     .cache = cache,
-                                     .endpoints = {}});
-    core_->SetTick(500);
-    core_->SetState(ServerState::kServing);
+    Start({.release = "1.2.3",
+           .pid = 78,
+           .numa = "any node",
+           .first_version = 1,
+           .no_shm_because = "",
+           .cache = cache,
+           .endpoints = {}},
+          500);
     session_ = 0;
     Enable();
   }
@@ -123,6 +117,7 @@ class SnapshotServiceTest : public CoreFixture {
   }
 
   uint32_t layout_version_ = kLayoutVersion;
+  int64_t unix_ms_ = kUnixMs;
   testing::TemporaryFolder folder_{testing::MemoryFolder()};
   SystemClock clock_;
   uint32_t session_ = 0;
@@ -209,26 +204,9 @@ TEST_F(SnapshotServiceTest, WhatHasExpiredInBetweenIsLeftOutAndComesOutOfTheNext
   auto made = Create();
   ASSERT_TRUE(made.ok());
   ASSERT_EQ(made->counts.records, 2u);
-  // The loader is told an hour later.
-  core_.reset();
-  std::memset(base_.get(), 0, plan_.region_bytes);
-  FormatRegion(base_.get(), plan_);
-  core_.emplace(base_.get(), plan_,
-                ServerCore::Config{.release = "1.2.3",
-                                   .pid = 78,
-                                   .numa = "any node",
-                                   .first_version = 1,
-                                   .no_shm_because = "",
-                                   .endpoints = {}});
-  core_->SetTick(500);
-  auto store = SnapshotStore::Open(StoreOptions(dir()));
-  ASSERT_TRUE(store.ok());
-  ASSERT_TRUE((*store)->StartFrom(made->id).ok());
-  core_->SetWall(kUnixMs + 3'600'000);
-  core_->EnableSnapshots(std::make_unique<SnapshotWriter>(*std::move(store), &clock_), {});
-  auto reader = SnapshotReader::Open(dir(), made->id, {});
-  ASSERT_TRUE(reader.ok());
-  ASSERT_TRUE(core_->LoadSnapshot(**reader, false, {}).ok());
+  unix_ms_ += 3'600'000;
+  Restart();
+  ASSERT_TRUE(loaded_.ok()) << loaded_;
   EXPECT_EQ(Read("a"), "1");
   EXPECT_FALSE(Find("expired"));
   EXPECT_EQ(Status().expired_records(), 1u);
@@ -241,14 +219,7 @@ TEST_F(SnapshotServiceTest, WhatDoesNotFitIsRefusedInAStoreAndCutInACache) {
   Enable();
   for (int i = 0; i < 18; ++i) Put("key " + std::to_string(i), std::string(300'000, 'x'));
   ASSERT_TRUE(Create().ok());
-  ServerOptions small;
-  small.memory = uint64_t{4} << 20;
-  small.records = 1000;
-  small.max_sessions = 8;
-  small.grace = static_cast<int64_t>(kGrace) * 1'000'000;
-  small.max_value_size = 1 << 20;
-  plan_ = *PlanRegion(small, {.incarnation = 8, .hash_seed = kSeed});
-  geometry_ = Geometry::Of(plan_);
+  plan_ = Plan(uint64_t{4} << 20, 8);
   Restart();
   EXPECT_TRUE(absl::IsResourceExhausted(loaded_)) << loaded_;
   Restart(true);
