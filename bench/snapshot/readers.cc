@@ -46,7 +46,7 @@ void Slice(uint64_t seed, Times& times, const Get& get, const Put& put) {
   const int64_t begin = fast.NowNanos();
   int64_t now = begin;
   while (now - begin < kSliceNanos) {
-    WriteKey(random.Below(kRecords), key);
+    WriteScatteredKey(random.Below(kRecords), key);
     if (random.Below(kReadsAPut) == 0) {
       put(key);
       now = fast.NowNanos();
@@ -90,10 +90,19 @@ void Print(const std::string& name, const Times& with, const Times& without, dou
 class Redis {
  public:
   explicit Redis(const std::string& folder) : socket_path_(folder + "/redis.sock") {
-    std::vector<std::string> words = {
-        "redis-server", "--port", "0", "--unixsocket", socket_path_, "--dir",
-        folder,         "--save", "",  "--appendonly", "no",         "--loglevel",
-        "warning"};
+    std::vector<std::string> words = {"redis-server",
+                                      "--port",
+                                      "0",
+                                      "--unixsocket",
+                                      socket_path_,
+                                      "--dir",
+                                      folder,
+                                      "--save",
+                                      "",
+                                      "--appendonly",
+                                      "no",
+                                      "--logfile",
+                                      folder + "/redis.log"};
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -167,7 +176,7 @@ void MeasureRedis(const std::string& folder) {
   char key[kKeyBytes];
   const std::string value = ValueOf(1, kValueBytes);
   for (uint64_t n = 0; n < kRecords; ++n) {
-    WriteKey(n, key);
+    WriteScatteredKey(n, key);
     redis.Put(key, value);
   }
   Times with, without;

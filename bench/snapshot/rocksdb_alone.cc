@@ -28,7 +28,7 @@ void Check(const rocksdb::Status& status) { DUNLIN_CHECK(status.ok(), status.ToS
 double WriteTables(const std::string& folder, uint64_t records, uint32_t value_bytes) {
   std::vector<std::pair<std::array<char, kKeyBytes>, uint64_t>> keys(records);
   for (uint64_t n = 0; n < records; ++n) {
-    WriteKey(n, keys[n].first.data());
+    WriteScatteredKey(n, keys[n].first.data());
     keys[n].second = n;
   }
   std::sort(keys.begin(), keys.end());

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dunlin/client.h"
-#include "dunlin/session.h"
-#include "tests/support/server_process.h"
+#include "bench/support/bench_support.h"
 
 namespace dunlin::bench {
 
@@ -26,9 +24,8 @@ void MeasureWhole(const std::string& folder, const std::string& name, uint64_t r
 // A reader while snapshots are made back to back and not at all; the same of redis-server's BGSAVE.
 void MeasureReaders(const std::string& folder);
 
-inline constexpr uint32_t kKeyBytes = 16;
 // The n-th key: 16 bytes, in no order.
-void WriteKey(uint64_t n, char* key);
+void WriteScatteredKey(uint64_t n, char* key);
 std::string ValueOf(uint64_t n, uint32_t bytes);
 
 struct Store {
@@ -37,10 +34,9 @@ struct Store {
   std::unique_ptr<Session> session;
 };
 Store StartStore(const std::string& memory, std::vector<std::string> options,
-                 uint64_t location_cache = 0);
+                 uint64_t cache_bytes = SessionOptions().location_cache_bytes);
 void Fill(Session& session, uint64_t records, uint32_t value_bytes);
 
-void PrintRatio(const std::string& name, double measured, double bound, const std::string& details);
 // Seconds.
 double TimeOf(const std::function<void()>& work);
 

@@ -1,13 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "dunlin/client.h"
-#include "dunlin/session.h"
-#include "tests/support/server_process.h"
+#include "bench/support/bench_support.h"
 
 namespace dunlin::bench {
 
@@ -23,16 +18,8 @@ void MeasurePatrol();      // a reader with and without the patrol
 void MeasureEviction();    // hit ratio beside exact LRU and LFU
 void MeasureMixedSizes();  // small heaps with values of all sizes
 
-std::unique_ptr<testing::ServerProcess> StartServer(const std::string& memory,
-                                                    std::vector<std::string> more);
-std::unique_ptr<Client> ConnectTo(const testing::ServerProcess& server);
-std::unique_ptr<Session> OpenOn(Client& client, uint64_t cache_bytes);
-
-inline constexpr uint32_t kKeyBytes = 16;
 // The n-th key: 16 bytes.
 void WriteKey(uint64_t n, char* key);
-
-void PrintRatio(const std::string& name, double measured, double bound, const std::string& details);
 
 // Nanoseconds that a thread has waited for a processor: of this one, or of a process's main thread.
 int64_t RunQueueNanos();

@@ -21,9 +21,7 @@ class RecordImage {
   uint64_t version() const { return PlainWord(data_ + offsetof(RecordPrefix, version)); }
   uint64_t checksum() const { return PlainWord(data_ + offsetof(RecordPrefix, checksum)); }
   // In ticks, 0: never.
-  uint64_t expiry() const {
-    return header().expires() ? PlainWord(data_ + kRecordPrefixBytes) : 0;
-  }
+  uint64_t expiry() const { return header().expires() ? PlainWord(data_ + kRecordPrefixBytes) : 0; }
   std::span<const std::byte> key() const {
     return {data_ + header().key_offset(), header().key_bytes()};
   }

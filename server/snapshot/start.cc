@@ -16,7 +16,8 @@ std::string Text(const absl::Status& status) { return std::string(FromAbsl(statu
 absl::Status NoneUsable(const ServerOptions& o, const std::vector<std::string>& skipped) {
   return MakeStatus(absl::StatusCode::kDataLoss,
                     "snapshot-dir '" + o.snapshot_dir +
-                        "' holds snapshots, and none of them can be used (" + absl::StrJoin(skipped, "; ") +
+                        "' holds snapshots, and none of them can be used (" +
+                        absl::StrJoin(skipped, "; ") +
                         "); not starting empty over them: look at 'kvctl snapshot verify', restore "
                         "the directory, or set start-empty to go on without these records");
 }
