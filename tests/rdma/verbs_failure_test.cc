@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 
 #include "common/layout/word.h"
 #include "gmock/gmock.h"
@@ -336,6 +337,19 @@ TEST_P(VerbsFailureTest, AChildProcessDestroysItsCopy) {
   chain.FetchAdd(64, 1);
   EXPECT_EQ(Run(chain), ChainOutcome::kDone) << channel_->broken();
   EXPECT_EQ(server_->ended(), 0u);
+}
+
+// The kernel's TCP remembers the ports of what was closed, and a client may be given one of those.
+TEST_P(VerbsFailureTest, ConnectionsComeAndGoWithFewPorts) {
+  const std::string setting = "/proc/sys/net/ipv4/ip_local_port_range";
+  std::string before;
+  std::getline(std::ifstream(setting), before);
+  std::ofstream(setting) << "20000 20099\n" << std::flush;
+  std::string now;
+  std::getline(std::ifstream(setting), now);
+  if (now == before) GTEST_SKIP() << "no right to change " << setting;
+  for (int i = 0; i < 60 && !HasFailure(); ++i) EXPECT_NE(Dial(), nullptr) << i;
+  std::ofstream(setting) << before << "\n" << std::flush;
 }
 
 TEST_P(VerbsFailureTest, PeersMayOutliveTheirEndpoint) {

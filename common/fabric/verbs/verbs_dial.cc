@@ -21,6 +21,10 @@ using Addresses = std::unique_ptr<addrinfo, VerbsDeleter<&freeaddrinfo>>;
 constexpr uint32_t kMessageSlots = 64;
 // A chain that is posted whole, and a message.
 constexpr uint32_t kLeastSendSlots = 2 * kMaxPieces;
+// The connection manager picks this side's port at random, blind to what the kernel's TCP, which
+// carries iWARP, remembers of connections that were closed (TIME_WAIT); another pick is likely
+// free.
+constexpr int kMostPorts = 8;
 
 absl::StatusOr<Addresses> Resolve(const std::string& host, const std::string& port) {
   addrinfo hints{};
@@ -67,6 +71,8 @@ class Dialer {
     DUNLIN_RETURN_IF_ERROR(Connect(*connection));
     return connection;
   }
+  // The last attempt failed for the port that was picked for this side, and for nothing else.
+  bool port_was_taken() const { return port_was_taken_; }
 
  private:
   absl::Status FindPath(sockaddr* source, sockaddr* target);
@@ -81,6 +87,7 @@ class Dialer {
   const Deadline deadline_;
   const VerbsOptions& options_;
   VerbsParts parts_;
+  bool port_was_taken_ = false;
 };
 
 absl::Status Dialer::AwaitEvent(rdma_cm_event_type wanted, const std::string& doing) {
@@ -181,6 +188,7 @@ absl::Status Dialer::Connect(VerbsConnection& connection) {
   if (rdma_connect(connection.id(), &parameters) != 0) {
     // iWARP's connection manager may know at once.
     if (errno == ECONNREFUSED) return NobodyListens("connection refused");
+    port_was_taken_ = errno == EADDRNOTAVAIL || errno == EADDRINUSE;
     return UnavailableFrom("connecting to " + peer_, errno);
   }
   absl::StatusOr<CmEvent> event = connection.events().Await(deadline_);
@@ -221,6 +229,18 @@ absl::Status Dialer::TakeWelcome(const CmEvent& event, VerbsConnection& connecti
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<RemoteConnection>> DialAddress(const std::string& peer,
+                                                              Deadline deadline,
+                                                              const VerbsOptions& options,
+                                                              sockaddr* source, sockaddr* target) {
+  for (int ports = 1;; ++ports) {
+    Dialer dialer(peer, deadline, options);
+    auto connection = dialer.Dial(source, target);
+    const bool again = dialer.port_was_taken() && ports < kMostPorts && deadline.NanosLeft() > 0;
+    if (connection.ok() || !again) return connection;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RemoteConnection>> DialVerbs(const std::string& host,
@@ -237,8 +257,8 @@ absl::StatusOr<std::unique_ptr<RemoteConnection>> DialVerbs(const std::string& h
   absl::Status first;
   for (addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
     if (source != nullptr && source->ai_family != target->ai_family) continue;
-    Dialer dialer(peer, deadline, options);
-    auto connection = dialer.Dial(source == nullptr ? nullptr : source->ai_addr, target->ai_addr);
+    auto connection = DialAddress(peer, deadline, options,
+                                  source == nullptr ? nullptr : source->ai_addr, target->ai_addr);
     if (connection.ok()) return connection;
     first.Update(connection.status());
     if (deadline.NanosLeft() == 0) break;
