@@ -21,6 +21,7 @@ namespace dunlin::kvctl {
 struct PingArguments {};
 struct StatusArguments {};
 struct StatsArguments {};
+struct MetricsArguments {};
 struct LayoutArguments {};
 
 // A text to print and nothing else to do: help, version, a completion script.
@@ -33,11 +34,11 @@ struct Invocation {
   Milliseconds timeout{5000};
   OutputFormat output = OutputFormat::kTable;
   std::variant<TextArguments, PingArguments, StatusArguments, SweepArguments, StatsArguments,
-               LayoutArguments, GetArguments, PutArguments, DelArguments, CasArguments,
-               IncrArguments, TouchArguments, ScanArguments, ImportArguments, ExportArguments,
-               WorkloadArguments, DoctorArguments, SnapshotCreateArguments, SnapshotListArguments,
-               SnapshotDeleteArguments, SnapshotVerifyArguments, SnapshotGetArguments,
-               SnapshotExportArguments, SnapshotRestoreArguments>
+               MetricsArguments, LayoutArguments, GetArguments, PutArguments, DelArguments,
+               CasArguments, IncrArguments, TouchArguments, ScanArguments, ImportArguments,
+               ExportArguments, WorkloadArguments, DoctorArguments, SnapshotCreateArguments,
+               SnapshotListArguments, SnapshotDeleteArguments, SnapshotVerifyArguments,
+               SnapshotGetArguments, SnapshotExportArguments, SnapshotRestoreArguments>
       command;
 };
 

@@ -156,6 +156,7 @@ void Parser::AddServerCommands() {
   sweep->add_option("--wait", text_.wait, "Longest wait for two walks of the index")
       ->capture_default_str();
   add("stats", "Counters of the server and its memory by size class", StatsArguments());
+  add("metrics", "The server's status in Prometheus' text format", MetricsArguments());
   add("layout", "What lies where in the server's memory", LayoutArguments());
 }
 

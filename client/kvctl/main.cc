@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/kvctl/command_line.h"
+#include "client/kvctl/commands/metrics.h"
 #include "client/kvctl/commands/server.h"
 #include "client/kvctl/doctor/channel_probe.h"
 #include "client/kvctl/doctor/system_calls.h"
@@ -29,6 +30,7 @@ ExitCode Run(Context& context, const SweepArguments& arguments) {
   return RunSweep(context, arguments);
 }
 ExitCode Run(Context& context, const StatsArguments&) { return RunStats(context); }
+ExitCode Run(Context& context, const MetricsArguments&) { return RunMetrics(context); }
 ExitCode Run(Context& context, const LayoutArguments&) { return RunLayout(context); }
 ExitCode Run(Context& context, const GetArguments& arguments) { return RunGet(context, arguments); }
 ExitCode Run(Context& context, const PutArguments& arguments) { return RunPut(context, arguments); }
@@ -107,7 +109,7 @@ Needs NeedsOf(const Arguments& arguments) {
   } else if constexpr (kIsOneOf<Arguments, SnapshotListArguments, SnapshotDeleteArguments>) {
     return arguments.dir.empty() ? Needs::kServer : Needs::kNothing;
   } else if constexpr (kIsOneOf<Arguments, PingArguments, StatusArguments, SweepArguments,
-                                StatsArguments, SnapshotCreateArguments>) {
+                                StatsArguments, MetricsArguments, SnapshotCreateArguments>) {
     return Needs::kServer;
   } else if constexpr (kIsOneOf<Arguments, LayoutArguments>) {
     return Needs::kServersRegion;

@@ -64,6 +64,7 @@ Report Patrol(const ServerStatus& status) {
   report.Add("swept_blocks", patrol.swept_blocks);
   report.Add("locks_examined", patrol.locks_examined);
   report.Add("locks_released", patrol.locks_released);
+  report.Add("longest_lock_release_ms", patrol.lock_release_ms_max, Unit::kMillis);
   return report;
 }
 

@@ -141,6 +141,7 @@ TEST_F(KvctlTest, TheServerTellsAboutItself) {
   EXPECT_EQ(Member(status.out, "region_bytes"), std::to_string(64 << 20));
   EXPECT_THAT(Kvctl({"status"}).out, HasSubstr("\nINDEX\nitems              1\n"));
   EXPECT_EQ(Kvctl({"stats"}).exit, 0);
+  EXPECT_THAT(Kvctl({"metrics"}).out, HasSubstr("\ndunlin_heap_bytes "));
   const KvctlResult layout = Kvctl({"layout", "-o", "json"});
   EXPECT_EQ(layout.exit, 0);
   EXPECT_EQ(Member(layout.out, "slots_per_bucket"), "15");

@@ -54,6 +54,7 @@ TEST(CommandLine, TheEnvironmentBeatsTheDefaultAndTheOptionBoth) {
 TEST(CommandLine, CommandsWithoutArguments) {
   Parse<StatusArguments>({"status"});
   Parse<StatsArguments>({"stats"});
+  Parse<MetricsArguments>({"metrics"});
   Parse<LayoutArguments>({"layout"});
 }
 
@@ -225,9 +226,10 @@ TEST(CommandLine, MistakesAreUsageErrorsInTheChosenFormat) {
 
 TEST(CommandLine, HelpNamesCommandsAndExitCodes) {
   const std::string help = Parse<TextArguments>({"--help"}).text;
-  for (const char* word : {"ping", "get", "put", "del", "cas", "incr", "touch", "scan", "import",
-                           "export", "status", "stats", "sweep", "layout", "completion", "--server",
-                           "DUNLIN_SERVER", "Exit codes:", "  10  "}) {
+  for (const char* word :
+       {"ping",   "get",        "put",      "del",           "cas",         "incr",    "touch",
+        "scan",   "import",     "export",   "status",        "stats",       "metrics", "sweep",
+        "layout", "completion", "--server", "DUNLIN_SERVER", "Exit codes:", "  10  "}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
   EXPECT_THAT(Parse<TextArguments>({"import", "--help"}).text, HasSubstr("--verify"));
