@@ -122,6 +122,7 @@ void ServerCore::LoseSession(uint32_t id) {
   --open_sessions_;
   ++sessions_lost_;
   session->state = SessionEntry::State::kLost;
+  locks_.OwnerLost(id, tick_);
 }
 
 void ServerCore::FenceSession(uint32_t id) {
@@ -230,7 +231,10 @@ bool ServerCore::ExamineLock(uint64_t address, BucketHeader word) {
     return true;
   }
   if (!sessions_.Lives(now.owner())) {
-    locks_released_ += words_.ReleaseDead(address, now);
+    if (words_.ReleaseDead(address, now)) {
+      ++locks_released_;
+      longest_release_ = std::max(longest_release_, locks_.AskedFor(address, now, tick_));
+    }
     fault_.Update(words_.fault());
     locks_.Forget(address);
     return true;
@@ -502,6 +506,7 @@ void ServerCore::FillPatrol(control::StatusReply& status) const {
   status.set_patrol_share_permille(config_.patrol_permille);
   status.set_locks_examined(locks_examined_);
   status.set_locks_released(locks_released_ + figures.locks_released);
+  status.set_lock_release_ms_max(longest_release_);
 }
 
 void ServerCore::FillMemory(control::StatusReply& status) const {

@@ -250,7 +250,8 @@ class ServerCore {
   uint64_t sessions_killed_ = 0;
   uint64_t connections_refused_ = 0;
   uint64_t locks_examined_ = 0;
-  uint64_t locks_released_ = 0;  // to who asked
+  uint64_t locks_released_ = 0;   // to who asked
+  uint64_t longest_release_ = 0;  // ticks from when somebody asked, and it was dead
 };
 
 }  // namespace dunlin

@@ -14,6 +14,12 @@ std::optional<uint32_t> LockWatch::Seen(uint64_t address, BucketHeader word, uin
   return word.owner();
 }
 
+void LockWatch::OwnerLost(uint32_t owner, uint64_t tick) {
+  for (auto& [address, sight] : seen_) {
+    if (sight.word.owner() == owner) sight.first = tick;
+  }
+}
+
 void LockWatch::DropOld(uint64_t tick) {
   for (auto next = seen_.begin(); next != seen_.end();) {
     auto here = next++;

@@ -21,6 +21,13 @@ class LockWatch {
   // Somebody found the lock at `address` held as `word` says, at `tick`. The holder's session, if
   // it has been so for longer than the patience, as far as anybody asked.
   std::optional<uint32_t> Seen(uint64_t address, BucketHeader word, uint64_t tick);
+  // The session has died: what it held is asked about anew from now on.
+  void OwnerLost(uint32_t owner, uint64_t tick);
+  // For how many ticks it has been asked about as it is held now.
+  uint64_t AskedFor(uint64_t address, BucketHeader word, uint64_t tick) const {
+    const auto sight = seen_.find(address);
+    return sight == seen_.end() || sight->second.word != word ? 0 : tick - sight->second.first;
+  }
   // The lock is held like that no more.
   void Forget(uint64_t address) { seen_.erase(address); }
 

@@ -33,6 +33,7 @@ ServerPatrol ToPatrol(const control::StatusReply& reply) {
   patrol.expiring_items = reply.expiring_items();
   patrol.locks_examined = reply.locks_examined();
   patrol.locks_released = reply.locks_released();
+  patrol.lock_release_ms_max = reply.lock_release_ms_max();
   patrol.cpu_nanos = reply.patrol_nanos();
   patrol.cpu_share = reply.patrol_share_permille() / 1000.0;
   return patrol;

@@ -56,7 +56,10 @@ const std::vector<Row>& Rows() {
        [](const P& p) { return Number(p.fleet.errors + p.load.errors); }},
       {"writes refused: full", [](const P& p) { return Number(p.load.refused); }},
       {"calls that waited across a death", [](const P& p) { return Number(p.fleet.waits); }},
-      {"longest, from the death on", [](const P& p) { return Millis(p.fleet.longest_wait_nanos); }},
+      {"longest, from the first death in it on, whoever held the lock",
+       [](const P& p) { return Millis(p.fleet.longest_wait_nanos); }},
+      {"longest that a lock of the dead was asked for",
+       [](const P& p) { return Number(p.last.patrol.lock_release_ms_max) + " ms"; }},
       {"locks examined, released",
        [](const P& p) {
          return Number(p.last.patrol.locks_examined) + ", " + Number(p.last.patrol.locks_released);

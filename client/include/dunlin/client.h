@@ -70,8 +70,11 @@ struct ServerPatrol {
   uint64_t expiring_items = 0;  // records with a time to live, in the last walk
   uint64_t locks_examined = 0;  // for clients that waited for one
   uint64_t locks_released = 0;  // of sessions that were no more
-  uint64_t cpu_nanos = 0;       // that it took
-  double cpu_share = 0;         // of one core, that it may take
+  // The longest that such a lock was held on to, since a client that waited for it (2 ms) asked and
+  // the holder's end was noticed.
+  uint64_t lock_release_ms_max = 0;
+  uint64_t cpu_nanos = 0;  // that it took
+  double cpu_share = 0;    // of one core, that it may take
 };
 
 // The server's snapshots. Counters since its start.

@@ -76,6 +76,20 @@ TEST(LockWatch, AFewSightsThatAgreeProveNothing) {
   EXPECT_EQ(slow.Seen(128, kFree.HeldBy(9, 4), 150), 9u);
 }
 
+TEST(LockWatch, HowLongALockWasAskedForSinceItsHolderDied) {
+  LockWatch watch(kPatience);
+  EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 10), 0u);
+  watch.Seen(128, kFree.HeldBy(9, 4), 10);
+  watch.Seen(256, kFree.HeldBy(8, 4), 10);
+  EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 25), 15u);
+  EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 5), 25), 0u) << "another turn";
+  watch.OwnerLost(9, 20);
+  EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 25), 5u);
+  EXPECT_EQ(watch.AskedFor(256, kFree.HeldBy(8, 4), 25), 15u) << "that one lives";
+  watch.Forget(128);
+  EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 25), 0u);
+}
+
 // Whoever asks about very many locks can't have one forgotten that is asked about all the time
 // without having it begin anew for good: what is old goes first.
 TEST(LockWatch, ManySightsDropTheOldFirst) {
