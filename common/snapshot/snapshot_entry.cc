@@ -44,17 +44,21 @@ std::byte* CopyTo(std::byte* to, const void* from, size_t bytes) {
 }  // namespace
 
 std::byte* EncodeRecord(const SnapshotRecord& record, std::byte* to) {
-  const uint64_t header = HeaderOf(record);
-  std::byte* const rest = to + kSnapshotRecordHead;
-  std::byte* end = rest;
-  if (record.expiry_unix_ms) end = CopyTo(end, &*record.expiry_unix_ms, sizeof(int64_t));
+  std::byte* end = to + kSnapshotRecordHead + (record.expiry_unix_ms ? sizeof(int64_t) : 0);
   end = CopyTo(end, record.key.data(), record.key.size());
   end = CopyTo(end, record.value.data(), record.value.size());
-  const uint64_t head[] = {header, record.version,
-                           ChecksumOf(header, record.version, rest, end - rest)};
+  EncodeAround(record, to);
+  return end;
+}
+
+void EncodeAround(const SnapshotRecord& record, std::byte* to) {
+  const uint64_t header = HeaderOf(record);
+  std::byte* const rest = to + kSnapshotRecordHead;
+  if (record.expiry_unix_ms) std::memcpy(rest, &*record.expiry_unix_ms, sizeof(int64_t));
+  const size_t bytes = EncodedBytes(record) - kSnapshotRecordHead;
+  const uint64_t head[] = {header, record.version, ChecksumOf(header, record.version, rest, bytes)};
   static_assert(sizeof head == kSnapshotRecordHead);
   std::memcpy(to, head, sizeof head);
-  return end;
 }
 
 void AppendRecord(const SnapshotRecord& record, std::string* entry) {

@@ -38,6 +38,10 @@ inline size_t EncodedBytes(const SnapshotRecord& record) {
 // and value within their limits.
 std::byte* EncodeRecord(const SnapshotRecord& record, std::byte* to);
 
+// The same where the key lies behind head and expiry already, and the value behind the key: writes
+// only those two. REQUIRES: `record`'s key and value are those.
+void EncodeAround(const SnapshotRecord& record, std::byte* to);
+
 // The same at the end of `entry`.
 void AppendRecord(const SnapshotRecord& record, std::string* entry);
 

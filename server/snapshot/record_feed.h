@@ -14,7 +14,10 @@
 
 namespace dunlin {
 
-// Reads a snapshot in a thread of its own, ahead of who takes the records. For one other thread.
+// Reads a snapshot in threads of its own, ahead of who takes the records. For one other thread.
+//
+// The tags are cut into slices of some MiB; thread i of n reads slices i, i + n, ... one after
+// another, a bounded number of bytes ahead, and the slices are handed on in their order.
 class RecordFeed {
  public:
   // Records by increasing tag.
@@ -30,31 +33,43 @@ class RecordFeed {
     };
     std::vector<Item> items;
     std::vector<std::byte> bytes;
+    bool ends_slice = false;
   };
 
-  // `reader` is borrowed.
-  explicit RecordFeed(const SnapshotReader& reader);
+  // `reader` is borrowed. At most `threads` of them; at least 1.
+  RecordFeed(const SnapshotReader& reader, uint32_t threads);
   // Gives up what was not taken.
   ~RecordFeed();
 
-  // Waits for the next batch; nothing at the end, good or bad.
-  std::optional<Batch> Next();
+  // Waits for the next batch; nothing at the end, good or bad. `used`: the one before, whose memory
+  // serves once more.
+  std::optional<Batch> Next(Batch used);
   // After the end: whether everything was read, and was what the manifest says.
   absl::Status status();
 
  private:
-  void Run();
-  // False: nobody wants any more.
-  bool Hand(Batch batch);
+  // What one thread has read and nobody has taken yet.
+  struct Lane {
+    std::deque<Batch> batches;
+    absl::Status status;  // not OK: nothing follows the batches
+  };
+
+  void Run(uint32_t lane);
+  absl::Status ReadSlice(uint32_t lane, uint64_t slice);
+  // Hands the batch on and leaves an empty one. False: nobody wants any more.
+  bool Hand(uint32_t lane, Batch* batch);
 
   const SnapshotReader& reader_;
+  const uint64_t slices_;
+  const uint32_t lane_count_;
   Mutex mutex_;
   CondVar changed_;
-  std::deque<Batch> batches_ ABSL_GUARDED_BY(mutex_);
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Lane> lanes_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Batch> spares_ ABSL_GUARDED_BY(mutex_);
+  uint64_t slice_ ABSL_GUARDED_BY(mutex_) = 0;  // that is being taken
+  SnapshotTotals totals_ ABSL_GUARDED_BY(mutex_);
   bool given_up_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace dunlin

@@ -20,6 +20,13 @@ struct SnapshotBatch {
   std::vector<std::byte> bytes;
   // What follows this batch may have tags of this one or of earlier ones again, and then counts.
   bool ends_layer = false;
+
+  // Empty, with its memory.
+  void Clear() {
+    items.clear();
+    bytes.clear();
+    ends_layer = false;
+  }
 };
 
 class SnapshotSink {
@@ -28,6 +35,9 @@ class SnapshotSink {
   // Whether another batch may be pushed now.
   virtual bool Room() const = 0;
   virtual void Push(SnapshotBatch batch) = 0;
+  // An empty batch to fill next: one that was written down, so that its memory needn't be had anew
+  // from the system, which costs more than filling it.
+  virtual SnapshotBatch Spare() { return {}; }
 };
 
 }  // namespace dunlin

@@ -1,6 +1,7 @@
 #include "server/snapshot/snapshot_loader.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "common/base/size_text.h"
@@ -14,6 +15,8 @@
 namespace dunlin {
 namespace {
 
+// A few read faster than this one thread inserts.
+constexpr uint32_t kMostReaders = 3;
 constexpr uint64_t kBlocksAtATime = 64;
 // All classes' blocks in hand are a small part of the heap.
 constexpr uint64_t kHandsAHeap = 65'536;
@@ -32,8 +35,9 @@ SnapshotLoader::SnapshotLoader(const RegionView& region, const Parts& parts, uin
 
 absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut) {
   expected_ = reader.info().counts.records;
-  RecordFeed feed(reader);
-  while (std::optional<RecordFeed::Batch> batch = feed.Next()) {
+  RecordFeed feed(reader, std::min(kMostReaders, std::thread::hardware_concurrency()));
+  std::optional<RecordFeed::Batch> batch;
+  while ((batch = feed.Next(batch ? *std::move(batch) : RecordFeed::Batch()))) {
     for (const Item& item : batch->items) {
       const auto position = PositionOfTag(item.tag);
       if (!in_table_ || position >= IndexSpace::Next(subtable_)) {

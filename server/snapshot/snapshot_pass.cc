@@ -21,7 +21,11 @@ constexpr size_t kBytesPerStep = 256 << 10;
 // A record of more is copied in pieces; one of less together with its head.
 constexpr uint64_t kLargeRecord = 128 << 10;
 constexpr uint64_t kSmallRecord = 512;
+static_assert(kSmallRecord <= UINT16_MAX, "Candidate::copied");
 constexpr size_t kAhead = 16;
+// So many are asked for in a row: the walks of the page table, which each begins with, then
+// overlap.
+constexpr size_t kBurst = 8;
 
 constexpr size_t kBatchBytes = 1 << 20;
 constexpr size_t kBatchItems = 16'384;
@@ -117,7 +121,7 @@ void SnapshotPass::NextTable() {
 
 void SnapshotPass::PushBatch(bool ends_layer) {
   batch_.ends_layer = ends_layer;
-  sink_->Push(std::exchange(batch_, {}));
+  sink_->Push(std::exchange(batch_, sink_->Spare()));
 }
 
 // Slots.
@@ -305,10 +309,18 @@ bool SnapshotPass::Before(const Candidate& a, const Candidate& b) {
 void SnapshotPass::ReadHeads() {
   const size_t end = std::min(candidates_.size(), cursor_ + kHeadsPerStep);
   for (; cursor_ < end; ++cursor_) {
-    if (cursor_ + kAhead < candidates_.size()) LookAhead(candidates_[cursor_ + kAhead].slot);
+    if (cursor_ % kBurst == 0) {
+      LookAheadAt(cursor_ == 0 ? 0 : cursor_ + kAhead, cursor_ + kAhead + kBurst);
+    }
     ReadHead(candidates_[cursor_]);
   }
   if (cursor_ == candidates_.size()) EndHeads();
+}
+
+void SnapshotPass::LookAheadAt(size_t first, size_t end) const {
+  for (size_t i = first; i < std::min(end, candidates_.size()); ++i) {
+    LookAhead(candidates_[i].slot);
+  }
 }
 
 void SnapshotPass::ReadHead(Candidate& c) {
@@ -327,7 +339,7 @@ void SnapshotPass::ReadHead(Candidate& c) {
     }
     c.word = sight.word;
     c.copy_at = static_cast<uint32_t>(at);
-    c.copied = static_cast<uint32_t>(bytes);
+    c.copied = static_cast<uint16_t>(bytes);
   }
   c.good = true;
   c.tag = sight.tag;
@@ -402,9 +414,10 @@ void SnapshotPass::LookAhead(uint32_t slot) const {
   constexpr uint32_t kLine = 64;
   constexpr uint32_t kMostLines = 4;
   const uint32_t bytes = IsSlabClass(word.size_class()) ? BlockBytes(word.size_class()) : kLine;
-  for (uint32_t at = 0; at < std::min(bytes, kMostLines * kLine); at += kLine) {
-    __builtin_prefetch(record + at);
-  }
+  const uint32_t end = std::min(bytes, kMostLines * kLine);
+  for (uint32_t at = 0; at < end; at += kLine) __builtin_prefetch(record + at);
+  // Blocks begin anywhere in a line.
+  __builtin_prefetch(record + end - 1);
 }
 
 bool SnapshotPass::CopyRecords() {
@@ -417,6 +430,7 @@ bool SnapshotPass::CopyRecords() {
       if (batch_.items.empty()) {
         if (!sink_->Room()) return false;
         batch_.bytes.reserve(kBatchBytes + kBytesPerStep);
+        batch_.items.reserve(std::min(touched_.size() - tag_cursor_, kBatchItems));
       }
       item_ = {tag, batch_.bytes.size(), 0};
     }

@@ -89,9 +89,10 @@ class SnapshotPass {
     SlotWord word{};       // of what was copied already
     uint32_t slot = 0;     // of the subtable: bucket * kSlotsPerBucket + slot
     uint32_t copy_at = 0;  // in small_
-    uint32_t copied = 0;   // bytes; 0: not yet
+    uint16_t copied = 0;   // bytes; 0: not yet
     bool good = false;     // its head was read
   };
+  static_assert(sizeof(Candidate) == 32, "a subtable's are sorted in the second-level cache");
   // By tag, and for one tag in the order in which they are read.
   static bool Before(const Candidate& a, const Candidate& b);
   // A record in a slot, current at this moment.
@@ -121,6 +122,7 @@ class SnapshotPass {
   void AddTouchedTags();
   bool FindTwins();
   void LookAhead(uint32_t slot) const;
+  void LookAheadAt(size_t first, size_t end) const;
   bool CopyRecords();
   // False: it goes on in the next step.
   bool CopyOne(const Candidate& c);

@@ -14,6 +14,7 @@
 namespace dunlin {
 namespace {
 
+constexpr size_t kMostSpares = 4;
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 size_t CostOf(const SnapshotBatch& batch) {
@@ -70,6 +71,14 @@ bool SnapshotWriter::Room() const {
 
 void SnapshotWriter::Push(SnapshotBatch batch) { Add(std::move(batch)); }
 
+SnapshotBatch SnapshotWriter::Spare() {
+  MutexLock lock(mutex_);
+  if (spares_.empty()) return {};
+  SnapshotBatch spare = std::move(spares_.back());
+  spares_.pop_back();
+  return spare;
+}
+
 void SnapshotWriter::Commit(const SnapshotCounts& counts) { Add(End{true, counts}); }
 
 void SnapshotWriter::Abort() { Add(End{false, {}}); }
@@ -108,10 +117,15 @@ void SnapshotWriter::Run() {
       commands_.pop_front();
       busy_ = true;
     }
-    std::visit([this](const auto& each) { Do(each); }, command);
+    std::visit([this](auto& each) { Do(each); }, command);
     MutexLock lock(mutex_);
     busy_ = false;
-    if (const auto* batch = std::get_if<SnapshotBatch>(&command)) queued_bytes_ -= CostOf(*batch);
+    if (auto* batch = std::get_if<SnapshotBatch>(&command)) {
+      queued_bytes_ -= CostOf(*batch);
+      batch->Clear();
+      if (spares_.size() < kMostSpares) spares_.push_back(std::move(*batch));
+    }
+    if (std::holds_alternative<End>(command)) spares_.clear();
     if (room_wanted_ && queued_bytes_ < kMostQueuedBytes / 2) {
       room_wanted_ = false;
       eventfd_write(wake_.get(), 1);
@@ -140,41 +154,38 @@ void SnapshotWriter::Do(const Begin& begin) {
   if (absl::Status status = store_->BeginPass(begin.full); !status.ok()) Fail(status);
 }
 
-void SnapshotWriter::Do(const SnapshotBatch& batch) {
+void SnapshotWriter::Do(SnapshotBatch& batch) {
   if (!under_way_) return;
   if (absl::Status status = Write(batch); !status.ok()) Fail(status);
 }
 
-absl::Status SnapshotWriter::Write(const SnapshotBatch& batch) {
+absl::Status SnapshotWriter::Write(SnapshotBatch& batch) {
   for (const SnapshotBatch::Item& item : batch.items) {
     if (item.bytes == 0) {
       DUNLIN_RETURN_IF_ERROR(store_->Delete(item.tag));
       continue;
     }
-    DUNLIN_RETURN_IF_ERROR(
-        store_->Put(item.tag, Encode(std::span(batch.bytes).subspan(item.offset, item.bytes))));
+    const std::span<std::byte> entry = std::span(batch.bytes).subspan(item.offset, item.bytes);
+    EncodeInPlace(entry);
+    DUNLIN_RETURN_IF_ERROR(store_->Put(item.tag, entry));
   }
   return batch.ends_layer ? store_->BeginLayer() : absl::OkStatus();
 }
 
-// A record takes as many bytes on disk as in memory, or fewer.
-std::span<const std::byte> SnapshotWriter::Encode(std::span<const std::byte> records) {
-  static_assert(kSnapshotRecordHead <= kRecordPrefixBytes && sizeof(int64_t) == kExpiryBytes);
-  if (entry_.size() < records.size()) entry_.resize(records.size());
-  std::byte* to = entry_.data();
+// A record on disk lies as it does in memory, but for the words in front of the key.
+void SnapshotWriter::EncodeInPlace(std::span<std::byte> records) const {
+  static_assert(kSnapshotRecordHead == kRecordPrefixBytes && sizeof(int64_t) == kExpiryBytes);
   for (size_t at = 0; at < records.size();) {
     const RecordImage image(records.data() + at);
-    to = EncodeRecord(ToDisk(image, unix_minus_tick_), to);
-    at += image.bytes();
+    const uint64_t bytes = image.bytes();
+    EncodeAround(ToDisk(image, unix_minus_tick_), records.data() + at);
+    at += bytes;
   }
-  return {entry_.data(), to};
 }
 
 void SnapshotWriter::Do(const End& end) {
   if (!under_way_) return;
   under_way_ = false;
-  constexpr size_t kKeptBytes = 1 << 20;
-  if (entry_.size() > kKeptBytes) entry_ = {};
   if (!end.commit) return store_->Abort();
   SnapshotCounts counts = end.counts;
   counts.finished_unix_ms = clock_->WallNanos() / kNanosPerMilli;

@@ -52,6 +52,7 @@ class SnapshotWriter final : public SnapshotSink {
   void BeginPass(uint64_t pass, bool full, int64_t unix_minus_tick);
   bool Room() const override;
   void Push(SnapshotBatch batch) override;
+  SnapshotBatch Spare() override;
   // Makes the snapshot, and deletes those that are not to be kept any longer. finished_unix_ms is
   // filled in.
   void Commit(const SnapshotCounts& counts);
@@ -85,11 +86,11 @@ class SnapshotWriter final : public SnapshotSink {
   void Add(Command command);
   void Tell(Result result);
   void Do(const Begin& begin);
-  void Do(const SnapshotBatch& batch);
+  void Do(SnapshotBatch& batch);
   void Do(const End& end);
   void Do(const Administer& administer);
-  absl::Status Write(const SnapshotBatch& batch);
-  std::span<const std::byte> Encode(std::span<const std::byte> records);
+  absl::Status Write(SnapshotBatch& batch);
+  void EncodeInPlace(std::span<std::byte> records) const;
   void Fail(const absl::Status& status);
 
   std::atomic<bool> keep_all_{false};
@@ -100,13 +101,13 @@ class SnapshotWriter final : public SnapshotSink {
   uint64_t pass_ = 0;
   bool under_way_ = false;
   int64_t unix_minus_tick_ = 0;
-  std::vector<std::byte> entry_;
 
   UniqueFd wake_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<Command> commands_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<SnapshotBatch> spares_ ABSL_GUARDED_BY(mutex_);  // until the pass ends
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   mutable bool room_wanted_ ABSL_GUARDED_BY(mutex_) = false;

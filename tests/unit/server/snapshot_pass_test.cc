@@ -430,6 +430,28 @@ TEST_F(SnapshotPassTest, TwinsShareAnEntryAndNeitherIsLost) {
   EXPECT_EQ(store_.entries(), 0u);
 }
 
+TEST_F(SnapshotPassTest, TwinsAndAKeyMetTwiceAmongManySmallRecords) {
+  const auto [one, other] = FindTwins(plan_.hash_seed);
+  ASSERT_FALSE(one.empty()) << "take more keys";
+  for (int i = 0; i < 4000; ++i) Put("beside " + KeyOf(i), "v");
+  Put(one, "1");
+  Put(other, "22");
+  Put("a", "333");
+  uint64_t free = 0;
+  for (uint64_t bucket : Where("a").bucket) {
+    for (uint32_t s = 0; s < kSlotsPerBucket; ++s) {
+      const uint64_t at = geometry_.SlotAddress(bucket, s);
+      if (LoadWord(At(at)) == 0) free = at;
+    }
+  }
+  ASSERT_NE(free, 0u);
+  Link(free, LoadWord(At(SlotOf("a"))));
+  Snapshot();
+  EXPECT_EQ(store_.Committed(), contents_);
+  EXPECT_EQ(store_.entries(), contents_.size() - 1);
+  EXPECT_EQ(shadow_.records(), contents_.size());
+}
+
 // Between the look at its head and its copy.
 TEST_F(SnapshotPassTest, AKeyMetInTwoSlotsIsWrittenOnce) {
   Put("a", "1");
