@@ -1,11 +1,19 @@
 #include "common/protocol/in_place.h"
 
 #include <algorithm>
+#include <array>
 
 #include "client/session/session_impl.h"
 #include "common/base/prefetch.h"
 
 namespace dunlin {
+namespace {
+
+// While one key is finished the lines of so many behind it come: not of all, for a core asks for no
+// more than some 16 at a time and would wait with the work undone.
+constexpr size_t kAhead = 8;
+
+}  // namespace
 
 // The record with the slot, not behind it. The word may be stale: any address may be asked for.
 void SessionImpl::PrefetchKnown(const Location& hint) const {
@@ -156,10 +164,7 @@ bool SessionImpl::FinishItem(InPlaceItem& item) {
   return true;
 }
 
-// While one key is finished the lines of those behind it come: not of all, for a core asks for no
-// more than some 16 at a time and would wait with the work undone.
 void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left) {
-  constexpr size_t kAhead = 8;
   uint64_t known = 0;
   uint64_t cold = 0;
   bool any_cold = false;
@@ -179,33 +184,89 @@ void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*
   stats_.round_trips += any_cold ? 2 : 1;
 }
 
+// A request whose KnownKey knows its place.
+[[gnu::always_inline]] inline bool SessionImpl::FinishLearned(GetRequest& request, bool aging) {
+  KnownKey& known = *request.known;
+  const KnownKey::Where& where = known.where_;
+  const Key key{request.key.data(), static_cast<uint32_t>(request.key.size()), where.hash};
+  const Location hint{where.slot_address, SlotWord(where.word), where.version, where.expiry};
+  const uint64_t stamp = env_.now;
+  InPlace in_place;
+  if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place) ||
+      !CopyInPlace(in_place, stamp, request.buffer, &request.result)) {
+    return false;
+  }
+  NoteUse(in_place.found.word);
+  if (aging) Learn(known, in_place.found, stamp);
+  return true;
+}
+
+// Those at the front whose keys' places the application keeps: nothing is looked up, and nothing
+// has to be remembered from asking for the lines to using them. Returns how many there were.
+size_t SessionImpl::RunLearned(std::span<GetRequest> group, std::vector<GetRequest*>* left) {
+  const size_t left_before = left->size();
+  std::array<bool, kInPlaceGroup> aging;
+  size_t asked = 0;
+  size_t end = group.size();
+  for (size_t i = 0; i < end; ++i) {
+    for (; asked < std::min(i + kAhead, end); ++asked) {
+      GetRequest& next = group[asked];
+      if (next.known == nullptr || !IsLearned(*next.known, &aging[asked])) {
+        end = asked;
+        break;
+      }
+      next.key = next.known->bytes();
+      const KnownKey::Where& where = next.known->where_;
+      PrefetchKnown({where.slot_address, SlotWord(where.word), 0, 0});
+    }
+    if (i == end) break;
+    if (FinishLearned(group[i], aging[i])) continue;
+    group[i].known->Forget();
+    left->push_back(&group[i]);
+  }
+  CountInPlace(end - (left->size() - left_before), 0);
+  return end;
+}
+
 // In groups: the lines of the location cache are asked for first, for all of a group.
 void SessionImpl::MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left) {
-  InPlaceItem* const items = in_place_items_.get();
-  for (size_t next = 0; next < requests.size();) {
-    size_t count = 0;
+  while (!requests.empty()) {
+    std::span<GetRequest> group = requests.first(std::min(requests.size(), kInPlaceGroup));
+    requests = requests.subspan(group.size());
     const bool admitted = Admit() == Outcome::kOk;
-    for (; next < requests.size() && count < kInPlaceGroup; ++next) {
-      GetRequest& request = requests[next];
-      if (request.known != nullptr) request.key = request.known->bytes();
-      if (!admitted || request.key.empty() || request.key.size() > geometry_.max_key_bytes) {
-        left->push_back(&request);
-        continue;
-      }
-      InPlaceItem& item = items[count++];
-      item.request = &request;
-      if (request.known != nullptr) {
-        item.key = KeyOf(*request.known);
-      } else {
-        item.key = KeyOf(request.key);
-        cache_.PrefetchToRead(item.key.hash);
-      }
+    if (admitted) {
+      Hold();
+      group = group.subspan(RunLearned(group, left));
+      if (group.empty()) ++stats_.round_trips;
+      Unhold();
     }
-    if (count == 0) continue;
-    Hold();
-    RunGroup({items, count}, left);
-    Unhold();
+    if (!group.empty()) LookUpGroup(group, admitted, left);
   }
+}
+
+void SessionImpl::LookUpGroup(std::span<GetRequest> group, bool admitted,
+                              std::vector<GetRequest*>* left) {
+  InPlaceItem* const items = in_place_items_.get();
+  size_t count = 0;
+  for (GetRequest& request : group) {
+    if (request.known != nullptr) request.key = request.known->bytes();
+    if (!admitted || request.key.empty() || request.key.size() > geometry_.max_key_bytes) {
+      left->push_back(&request);
+      continue;
+    }
+    InPlaceItem& item = items[count++];
+    item.request = &request;
+    if (request.known != nullptr) {
+      item.key = KeyOf(*request.known);
+    } else {
+      item.key = KeyOf(request.key);
+      cache_.PrefetchToRead(item.key.hash);
+    }
+  }
+  if (count == 0) return;
+  Hold();
+  RunGroup({items, count}, left);
+  Unhold();
 }
 
 }  // namespace dunlin

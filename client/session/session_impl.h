@@ -230,6 +230,9 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left);
   void LocateItem(InPlaceItem& item);
   bool FinishItem(InPlaceItem& item);
+  void LookUpGroup(std::span<GetRequest> group, bool admitted, std::vector<GetRequest*>* left);
+  size_t RunLearned(std::span<GetRequest> group, std::vector<GetRequest*>* left);
+  bool FinishLearned(GetRequest& request, bool aging);
   bool CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
                    GetResult* result);
   void CountInPlace(uint64_t known, uint64_t cold);
@@ -241,6 +244,12 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
 
   // --- known_key.cc
   Key KeyOf(KnownKey& known) const;
+  // Learned over this connection, and lately enough.
+  bool IsLearned(const KnownKey& known, bool* aging) const {
+    const KnownKey::Where& where = known.where_;
+    return where.word != 0 && where.incarnation == link_->constants.incarnation &&
+           where.session == env_.session && cache_.Young(where.validated, env_.now, aging);
+  }
   void PrefetchLearned(const KnownKey& known) const;
   void PrefetchSlot(const KnownKey& known) const;
   Location LocationOf(const KnownKey& known, bool* aging) const;
