@@ -23,10 +23,12 @@ class LockWatch {
   std::optional<uint32_t> Seen(uint64_t address, BucketHeader word, uint64_t tick);
   // The session has died: what it held is asked about anew from now on.
   void OwnerLost(uint32_t owner, uint64_t tick);
-  // For how many ticks it has been asked about as it is held now.
+  // For how many ticks it has been asked about as it is held now, without a gap until now.
   uint64_t AskedFor(uint64_t address, BucketHeader word, uint64_t tick) const {
-    const auto sight = seen_.find(address);
-    return sight == seen_.end() || sight->second.word != word ? 0 : tick - sight->second.first;
+    const auto found = seen_.find(address);
+    if (found == seen_.end()) return 0;
+    const Sight& sight = found->second;
+    return sight.word == word && tick - sight.last <= kLeastPause ? tick - sight.first : 0;
   }
   // The lock is held like that no more.
   void Forget(uint64_t address) { seen_.erase(address); }

@@ -320,7 +320,7 @@ TEST_F(CoreTest, ALockOfTheDeadIsReleasedForWhoWaits) {
   EXPECT_EQ(HeaderAt(lock), held) << "that is not what is there";
   EXPECT_TRUE(core_->ExamineLock(lock, held));
   EXPECT_EQ(HeaderAt(lock), held) << "it lives";
-  core_->SetTick(core_->tick() + 100);
+  core_->SetTick(core_->tick() + 10);
   core_->LoseSession(dead);
   EXPECT_TRUE(core_->ExamineLock(lock, held));
   EXPECT_EQ(HeaderAt(lock), held) << "its process may go on";

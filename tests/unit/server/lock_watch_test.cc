@@ -83,6 +83,7 @@ TEST(LockWatch, HowLongALockWasAskedForSinceItsHolderDied) {
   watch.Seen(256, kFree.HeldBy(8, 4), 10);
   EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 25), 15u);
   EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 5), 25), 0u) << "another turn";
+  EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 500), 0u) << "nobody waited in between";
   watch.OwnerLost(9, 20);
   EXPECT_EQ(watch.AskedFor(128, kFree.HeldBy(9, 4), 25), 5u);
   EXPECT_EQ(watch.AskedFor(256, kFree.HeldBy(8, 4), 25), 15u) << "that one lives";
