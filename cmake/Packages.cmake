@@ -19,4 +19,9 @@ if(DUNLIN_BUILD_TESTS)
 endif()
 if(DUNLIN_BUILD_BENCH)
   find_package(benchmark REQUIRED)
+  find_package(ZLIB REQUIRED)  # kvbench: HdrHistogram's logs are deflated
+  # Other stores, to be measured beside this one: kvbench does without those that aren't there.
+  pkg_check_modules(HIREDIS IMPORTED_TARGET hiredis)
+  pkg_check_modules(LIBMEMCACHED IMPORTED_TARGET libmemcached)
+  find_package(libcuckoo CONFIG)
 endif()

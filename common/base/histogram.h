@@ -42,6 +42,15 @@ class Histogram {
   // 100.
   uint64_t Percentile(double percent) const;
 
+  // Calls visit(highest, count) for each step in which something was recorded, ascending; `highest`
+  // is the largest value that the step holds.
+  template <typename Visit>
+  void ForEachStep(Visit visit) const {
+    for (size_t i = 0; i < kBuckets; ++i) {
+      if (counts_[i] != 0) visit(LowestOf(i + 1) - 1, counts_[i]);
+    }
+  }
+
  private:
   static constexpr uint64_t kSteps = uint64_t{1} << kStepBits;
   static constexpr size_t kBuckets = (kMaxBits - kStepBits + 1) * kSteps;
@@ -52,11 +61,13 @@ class Histogram {
     const int shift = std::bit_width(value) - 1 - kStepBits;
     return (static_cast<size_t>(shift) << kStepBits) + (value >> shift);
   }
-  static constexpr uint64_t MiddleOf(size_t index) {
+  static constexpr uint64_t LowestOf(size_t index) {
     if (index < 2 * kSteps) return index;
     const int shift = static_cast<int>(index >> kStepBits) - 1;
-    const uint64_t low = (kSteps + (index & (kSteps - 1))) << shift;
-    return low + (uint64_t{1} << shift) / 2;
+    return (kSteps + (index & (kSteps - 1))) << shift;
+  }
+  static constexpr uint64_t MiddleOf(size_t index) {
+    return (LowestOf(index) + LowestOf(index + 1)) / 2;
   }
 
   std::array<uint64_t, kBuckets> counts_{};

@@ -54,7 +54,11 @@ DIRECTIONS = (
 LIBRARY_OWNERS = (
     ("infiniband/", r"common/fabric/verbs/|bench/raw_verbs/|tests/unit/verbs/|tests/rdma/"),
     ("rdma/", r"common/fabric/verbs/|bench/raw_verbs/|tests/rdma/"),
-    ("rocksdb/", r"common/snapshot/|tests/unit/snapshot/|tests/support/|bench/snapshot/"),
+    ("rocksdb/", r"common/snapshot/|tests/unit/snapshot/|tests/support/|bench/snapshot/|"
+                 r"bench/kvbench/bindings/rocksdb\.cc$"),
+    ("hiredis/", r"bench/kvbench/bindings/"),
+    ("libmemcached/", r"bench/kvbench/bindings/"),
+    ("libcuckoo/", r"bench/kvbench/bindings/"),
     # It costs 11 s of compile time in each file: one file a program.
     ("CLI/", r"(?:.*[/_])?(?:main|command_line)\.cc$"),
     ("gtest/", r"tests/"),

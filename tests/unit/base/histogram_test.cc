@@ -81,6 +81,27 @@ TEST(Histogram, MergeEqualsRecordingEverythingInOne) {
   }
 }
 
+TEST(Histogram, StepsAscendAndHoldAllValues) {
+  const auto histogram = MakeHistogram();
+  std::vector<uint64_t> values = {0, 1, 1023, 1024, 1025, 2047, 2048, Histogram::kMax};
+  Random random(6);
+  for (int i = 0; i < 5000; ++i) values.push_back(random.Next() >> random.Between(22, 63));
+  for (const uint64_t value : values) histogram->Record(value);
+  std::sort(values.begin(), values.end());
+  size_t seen = 0;
+  histogram->ForEachStep([&](uint64_t highest, uint64_t count) {
+    ASSERT_LE(seen + count, values.size());
+    // Exactly those up to `highest` that no step before held.
+    EXPECT_LE(values[seen + count - 1], highest);
+    EXPECT_GE(static_cast<double>(values[seen]), static_cast<double>(highest) * (1 - 1.0 / 512));
+    seen += count;
+    if (seen < values.size()) {
+      EXPECT_GT(values[seen], highest);
+    }
+  });
+  EXPECT_EQ(seen, values.size());
+}
+
 TEST(Histogram, ValuesAboveTheMaximumCountAsIt) {
   const auto histogram = MakeHistogram();
   histogram->Record(~uint64_t{0});

@@ -1,0 +1,23 @@
+#include "bench/kvbench/bindings/endpoint.h"
+
+#include <charconv>
+
+namespace dunlin::kvbench {
+
+std::string Endpoint::Kind() const { return socket.empty() ? "tcp " + host : "unix socket"; }
+
+std::string Endpoint::Name() const {
+  return socket.empty() ? host + ":" + std::to_string(port) : socket;
+}
+
+absl::StatusOr<uint16_t> ParsePort(const std::string& text, const std::string& name) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0) {
+    return absl::InvalidArgumentError(name + ": expected a port (1 to 65535), found '" + text +
+                                      "'");
+  }
+  return port;
+}
+
+}  // namespace dunlin::kvbench

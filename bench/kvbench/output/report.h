@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bench/kvbench/driver/overhead.h"
+#include "bench/kvbench/driver/runner.h"
+#include "bench/kvbench/output/exporter.h"
+#include "bench/kvbench/output/output_options.h"
+
+namespace dunlin::kvbench {
+
+// Writes down what a phase did, as YCSB does, and behind it what YCSB doesn't know: [DRIVER],
+// [CLIENT], [SERVER], [FABRIC].
+void WriteRun(const RunOutcome& outcome, const OutputOptions& options,
+              const std::optional<Overhead>& overhead, Exporter& exporter);
+
+// "50th", "1st", "99.9": a percentile as YCSB names it.
+std::string PercentileName(double percent);
+
+// The name of a metric's intended latency beside that of its calls.
+std::string IntendedName(const std::string& metric);
+
+}  // namespace dunlin::kvbench
