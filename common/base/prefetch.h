@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace dunlin {
 
 // Asks for the cache line at `address`, to be read (and written) soon. Any address is allowed.
@@ -20,6 +22,13 @@ namespace dunlin {
 #else
   __builtin_prefetch(address, 1);
 #endif
+}
+
+// All lines of so many bytes, which begin anywhere in a line. REQUIRES: bytes > 0.
+[[gnu::always_inline]] inline void PrefetchBytes(const std::byte* address, size_t bytes) {
+  constexpr size_t kLine = 64;
+  for (size_t at = 0; at < bytes; at += kLine) PrefetchLine(address + at);
+  PrefetchLine(address + bytes - 1);
 }
 
 }  // namespace dunlin

@@ -27,12 +27,9 @@ struct InPlace {
 // Where the value lies is only known from the header: without this, its lines would be asked for
 // when the header's has come.
 inline void PrefetchRecord(const std::byte* record, SizeClass size_class) {
-  constexpr uint32_t kLine = 64;
   constexpr uint32_t kMostBytes = 1024;
   const uint32_t block = BlockBytes(size_class);
-  const uint32_t bytes = block < kMostBytes ? block : kMostBytes;
-  for (uint32_t at = 0; at < bytes; at += kLine) PrefetchLine(record + at);
-  PrefetchLine(record + bytes - 1);
+  PrefetchBytes(record, block < kMostBytes ? block : kMostBytes);
 }
 
 // Whether `word`, just read from the slot at `slot_address`, names the key's record and it may be

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "common/base/check.h"
+#include "common/base/prefetch.h"
 #include "common/layout/checksum.h"
 #include "common/layout/word.h"
 #include "common/snapshot/snapshot_tag.h"
@@ -411,13 +412,10 @@ void SnapshotPass::LookAhead(uint32_t slot) const {
   const Geometry& g = region_.geometry();
   if (!word.live() || word.heap_offset() >= g.heap_bytes) return;
   const std::byte* record = region_.At(g.RecordAddress(word));
-  constexpr uint32_t kLine = 64;
-  constexpr uint32_t kMostLines = 4;
-  const uint32_t bytes = IsSlabClass(word.size_class()) ? BlockBytes(word.size_class()) : kLine;
-  const uint32_t end = std::min(bytes, kMostLines * kLine);
-  for (uint32_t at = 0; at < end; at += kLine) __builtin_prefetch(record + at);
-  // Blocks begin anywhere in a line.
-  __builtin_prefetch(record + end - 1);
+  constexpr uint32_t kHeadBytes = 64;
+  constexpr uint32_t kMostBytes = 256;
+  const bool slab = IsSlabClass(word.size_class());
+  PrefetchBytes(record, slab ? std::min(BlockBytes(word.size_class()), kMostBytes) : kHeadBytes);
 }
 
 bool SnapshotPass::CopyRecords() {
