@@ -189,10 +189,9 @@ void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*
   KnownKey& known = *request.known;
   const KnownKey::Where& where = known.where_;
   const Key key{request.key.data(), static_cast<uint32_t>(request.key.size()), where.hash};
-  const Location hint{where.slot_address, SlotWord(where.word), where.version, where.expiry};
   const uint64_t stamp = env_.now;
   InPlace in_place;
-  if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place) ||
+  if (!FindKnownInPlace(geometry_, mapping_, PlaceOf(where), key, stamp, &in_place) ||
       !CopyInPlace(in_place, stamp, request.buffer, &request.result)) {
     return false;
   }
@@ -211,13 +210,13 @@ size_t SessionImpl::RunLearned(std::span<GetRequest> group, std::vector<GetReque
   for (size_t i = 0; i < end; ++i) {
     for (; asked < std::min(i + kAhead, end); ++asked) {
       GetRequest& next = group[asked];
-      if (next.known == nullptr || !IsLearned(*next.known, &aging[asked])) {
+      if (next.known == nullptr || !IsOurs(next.known->where_) ||
+          !IsLearned(next.known->where_, &aging[asked])) {
         end = asked;
         break;
       }
       next.key = next.known->bytes();
-      const KnownKey::Where& where = next.known->where_;
-      PrefetchKnown({where.slot_address, SlotWord(where.word), 0, 0});
+      PrefetchKnown(PlaceOf(next.known->where_));
     }
     if (i == end) break;
     if (FinishLearned(group[i], aging[i])) continue;

@@ -19,10 +19,9 @@ KnownKey::KnownKey(Bytes key) {
 Key SessionImpl::KeyOf(KnownKey& known) const {
   const Bytes bytes = known.bytes();
   KnownKey::Where& where = known.where_;
-  const uint64_t incarnation = link_->constants.incarnation;
-  if (where.incarnation != incarnation || where.session != env_.session) {
+  if (!IsOurs(where)) {
     where = {};
-    where.incarnation = incarnation;
+    where.incarnation = link_->constants.incarnation;
     where.session = env_.session;
     where.hash = HashKey(bytes, geometry_.hash_seed);
   }
@@ -33,7 +32,7 @@ Key SessionImpl::KeyOf(KnownKey& known) const {
 void SessionImpl::PrefetchLearned(const KnownKey& known) const {
   const KnownKey::Where& where = known.where_;
   if (mapping_ == nullptr || where.word == 0) return;
-  PrefetchKnown({where.slot_address, SlotWord(where.word), 0, 0});
+  PrefetchKnown(PlaceOf(where));
 }
 
 void SessionImpl::PrefetchSlot(const KnownKey& known) const {
@@ -42,9 +41,7 @@ void SessionImpl::PrefetchSlot(const KnownKey& known) const {
 
 // REQUIRES: KeyOf(known) was asked for since the call began.
 Location SessionImpl::LocationOf(const KnownKey& known, bool* aging) const {
-  const KnownKey::Where& where = known.where_;
-  if (where.word == 0 || !cache_.Young(where.validated, env_.now, aging)) return {};
-  return {where.slot_address, SlotWord(where.word), where.version, where.expiry};
+  return IsLearned(known.where_, aging) ? PlaceOf(known.where_) : Location{};
 }
 
 void SessionImpl::Learn(KnownKey& known, const Location& location, uint64_t stamp) {

@@ -244,11 +244,16 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
 
   // --- known_key.cc
   Key KeyOf(KnownKey& known) const;
-  // Learned over this connection, and lately enough.
-  bool IsLearned(const KnownKey& known, bool* aging) const {
-    const KnownKey::Where& where = known.where_;
-    return where.word != 0 && where.incarnation == link_->constants.incarnation &&
-           where.session == env_.session && cache_.Young(where.validated, env_.now, aging);
+  // Of this connection.
+  bool IsOurs(const KnownKey::Where& where) const {
+    return where.incarnation == link_->constants.incarnation && where.session == env_.session;
+  }
+  static Location PlaceOf(const KnownKey::Where& where) {
+    return {where.slot_address, SlotWord(where.word), where.version, where.expiry};
+  }
+  // Known, and seen to be current lately enough. REQUIRES: IsOurs(where).
+  bool IsLearned(const KnownKey::Where& where, bool* aging) const {
+    return where.word != 0 && cache_.Young(where.validated, env_.now, aging);
   }
   void PrefetchLearned(const KnownKey& known) const;
   void PrefetchSlot(const KnownKey& known) const;
