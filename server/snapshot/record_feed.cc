@@ -102,9 +102,7 @@ void RecordFeed::Run(uint32_t lane) {
 }
 
 std::optional<RecordFeed::Batch> RecordFeed::Next(Batch used) {
-  used.items.clear();
-  used.bytes.clear();
-  used.ends_slice = false;
+  used.Clear();
   MutexLock lock(mutex_);
   if (used.bytes.capacity() != 0 && used.bytes.capacity() <= kMostSpareBytes) {
     spares_.push_back(std::move(used));

@@ -34,6 +34,13 @@ class RecordFeed {
     std::vector<Item> items;
     std::vector<std::byte> bytes;
     bool ends_slice = false;
+
+    // Empty, with its memory.
+    void Clear() {
+      items.clear();
+      bytes.clear();
+      ends_slice = false;
+    }
   };
 
   // `reader` is borrowed. At most `threads` of them; at least 1.
