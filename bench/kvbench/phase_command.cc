@@ -18,6 +18,7 @@
 #include "bench/kvbench/output/results_writer.h"
 #include "bench/kvbench/output/status_line.h"
 #include "common/base/status.h"
+#include "common/base/write_file.h"
 
 namespace dunlin::kvbench {
 namespace {
@@ -46,12 +47,13 @@ absl::StatusOr<Setup> ReadSetup(const CommandLine& line) {
 }
 
 absl::Status Export(const std::string& text, const std::string& path) {
-  FILE* const file = path.empty() ? stdout : fopen(path.c_str(), "w");
-  bool written = file != nullptr && fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                 fflush(file) == 0;
-  const int error = errno;
-  if (file != nullptr && file != stdout && fclose(file) != 0) written = false;
-  if (written) return absl::OkStatus();
+  int error = 0;
+  if (!path.empty()) {
+    error = WriteWholeFile(path, text);
+  } else if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0) {
+    error = errno;
+  }
+  if (error == 0) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kUnavailable,
                     (path.empty() ? "standard output" : path) + ": " + strerror(error));
 }

@@ -1,6 +1,5 @@
 #include "bench/kvbench/output/results_writer.h"
 
-#include <errno.h>
 #include <google/protobuf/util/json_util.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 
 #include "bench/kvbench/output/host.h"
 #include "common/base/status.h"
+#include "common/base/write_file.h"
 
 namespace dunlin::kvbench {
 namespace {
@@ -143,8 +143,7 @@ void TimeLine::OnInterval(const IntervalView& view) {
       [&](const std::string& name, MetricId, bool, const MetricSet::Latency* latency) {
         if (latency == nullptr) return;
         // What an outsider waits for: with a schedule from when it was due.
-        const Histogram& histogram =
-            latency->scheduled == nullptr ? latency->call : *latency->scheduled;
+        const Histogram& histogram = latency->intended();
         MetricInterval* metric = interval.add_metrics();
         metric->set_name(name);
         metric->set_count(histogram.count());
@@ -193,14 +192,8 @@ absl::Status WriteResultsFile(const Results& results, const std::string& path) {
   if (!status.ok()) {
     return MakeStatus(absl::StatusCode::kInternal, "results as JSON: " + status.ToString());
   }
-  FILE* const file = fopen(path.c_str(), "w");
-  bool written = file != nullptr && fwrite(json.data(), 1, json.size(), file) == json.size();
-  int error = errno;
-  if (file != nullptr && fclose(file) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (written) return absl::OkStatus();
+  const int error = WriteWholeFile(path, json);
+  if (error == 0) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kUnavailable,
                     path + " could not be written: " + strerror(error));
 }

@@ -14,6 +14,7 @@
 #include "bench/kvbench/report/page_template.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/base/write_file.h"
 
 namespace dunlin::kvbench {
 namespace {
@@ -115,14 +116,8 @@ absl::Status WriteFailed(const std::string& path, int error) {
 }
 
 absl::Status WriteAll(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return WriteFailed(path, errno);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_error = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written) return WriteFailed(path, write_error);
-  if (!closed) return WriteFailed(path, errno);
-  return absl::OkStatus();
+  const int error = WriteWholeFile(path, text);
+  return error == 0 ? absl::OkStatus() : WriteFailed(path, error);
 }
 
 }  // namespace
