@@ -5,7 +5,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "bench/kvbench/bindings/bindings.h"
-#include "bench/kvbench/bindings/found_values.h"
 #include "bench/kvbench/bindings/in_process.h"
 #include "common/base/status.h"
 #include "common/base/sync.h"
@@ -21,36 +20,19 @@ struct alignas(64) Shard {
 };
 
 // The key's hash chooses the shard by its upper half, and the place in it by its lower.
-class Shards {
+class ShardedMap {
  public:
-  Shards(size_t count, size_t records) : shards_(count) {
+  ShardedMap(size_t count, size_t records) : shards_(count) {
     for (Shard& shard : shards_) {
       MutexLock lock(shard.mutex);
       shard.map.reserve(records / count);
     }
   }
-  Shard& of(uint64_t hash) { return shards_[((hash >> 32) * shards_.size()) >> 32]; }
-  size_t size() const { return shards_.size(); }
 
- private:
-  std::vector<Shard> shards_;
-};
-
-class Session : public BindingSession {
- public:
-  explicit Session(std::shared_ptr<Shards> shards) : shards_(std::move(shards)) {}
-
-  void Execute(std::span<Request> requests) override {
-    found_.Clear();
-    for (Request& request : requests) One(request);
-    found_.Publish();
-  }
-
- private:
-  void One(Request& request) {
+  void Execute(Request& request, FoundValues& found) {
     const absl::string_view key = ToAbsl(request.key);
     const size_t hash = absl::Hash<absl::string_view>{}(key);
-    Shard& shard = shards_->of(hash);
+    Shard& shard = Of(hash);
     request.returned = Return::kOk;
     MutexLock lock(shard.mutex);
     if (request.op == Op::kDelete) {
@@ -62,7 +44,7 @@ class Session : public BindingSession {
       if (at == shard.map.end()) {
         request.returned = Return::kNotFound;
       } else {
-        found_.Add(request, at->second);
+        found.Add(request, at->second);
       }
     } else if (at == shard.map.end()) {
       shard.map.try_emplace(key, request.value);
@@ -70,25 +52,14 @@ class Session : public BindingSession {
       at->second.assign(request.value);
     }
   }
-
-  const std::shared_ptr<Shards> shards_;
-  FoundValues found_;
-};
-
-class ShardedMap : public Binding {
- public:
-  ShardedMap(size_t shards, size_t records) : shards_(std::make_shared<Shards>(shards, records)) {}
-
-  absl::StatusOr<std::unique_ptr<BindingSession>> Open() override {
-    return std::make_unique<Session>(shards_);
-  }
-  ServerUse Use() override { return HeapUse(); }
-  std::string Describe() const override {
-    return "absl::flat_hash_map in " + std::to_string(shards_->size()) + " shards, in process";
+  std::string Describe() const {
+    return "absl::flat_hash_map in " + std::to_string(shards_.size()) + " shards, in process";
   }
 
  private:
-  const std::shared_ptr<Shards> shards_;
+  Shard& Of(uint64_t hash) { return shards_[((hash >> 32) * shards_.size()) >> 32]; }
+
+  std::vector<Shard> shards_;
 };
 
 }  // namespace
@@ -100,7 +71,8 @@ absl::StatusOr<std::unique_ptr<Binding>> MakeShardedMap(const Properties& proper
                                       "; expected 1 to " + std::to_string(kMaxShards));
   }
   DUNLIN_ASSIGN_OR_RETURN(const size_t records, ExpectedRecords(properties));
-  return std::make_unique<ShardedMap>(static_cast<size_t>(shards), records);
+  return std::make_unique<InProcess<ShardedMap>>(
+      std::make_shared<ShardedMap>(static_cast<size_t>(shards), records));
 }
 
 }  // namespace dunlin::kvbench

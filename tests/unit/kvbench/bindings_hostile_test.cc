@@ -91,21 +91,17 @@ Call CallWith(BindingSession& session, std::vector<Request> requests) {
   return {requests, session.last_error()};
 }
 
-#if KVBENCH_MEMCACHED
-class HostileMemcachedTest : public ::testing::Test {
+// A session with a server of which only the protocol is real.
+class HostileTest : public ::testing::Test {
  protected:
-  // `answers`: one for each call, then "EN" for ever.
-  void Start(std::vector<std::string> answers, const char* timeout_ms = "20000") {
-    server_ =
-        std::make_unique<FakeServer>([answers, next = size_t{0}](std::string_view asked) mutable {
-          if (asked.starts_with("stats")) return std::string("STAT version 9\r\nEND\r\n");
-          return next < answers.size() ? answers[next++] : std::string("EN\r\n");
-        });
-    Properties properties;
-    properties.Set("memcached.socket", server_->path());
-    properties.Set("memcached.client", "direct");
-    properties.Set("memcached.opTimeoutMillis", timeout_ms);
-    auto binding = MakeMemcached(properties);
+  // `answers`: one for each call, then `missing` for ever.
+  static FakeServer::Answer InTurn(std::vector<std::string> answers, std::string missing) {
+    return [answers = std::move(answers), missing = std::move(missing),
+            next = size_t{0}](std::string_view) mutable {
+      return next < answers.size() ? answers[next++] : missing;
+    };
+  }
+  void OpenOn(absl::StatusOr<std::unique_ptr<Binding>> binding) {
     ASSERT_TRUE(binding.ok()) << binding.status();
     binding_ = *std::move(binding);
     auto session = binding_->Open();
@@ -117,6 +113,23 @@ class HostileMemcachedTest : public ::testing::Test {
   std::unique_ptr<FakeServer> server_;
   std::unique_ptr<Binding> binding_;
   std::unique_ptr<BindingSession> session_;
+};
+
+#if KVBENCH_MEMCACHED
+class HostileMemcachedTest : public HostileTest {
+ protected:
+  void Start(std::vector<std::string> answers, const char* timeout_ms = "20000") {
+    server_ = std::make_unique<FakeServer>(
+        [in_turn = InTurn(std::move(answers), "EN\r\n")](std::string_view asked) {
+          if (asked.starts_with("stats")) return std::string("STAT version 9\r\nEND\r\n");
+          return in_turn(asked);
+        });
+    Properties properties;
+    properties.Set("memcached.socket", server_->path());
+    properties.Set("memcached.client", "direct");
+    properties.Set("memcached.opTimeoutMillis", timeout_ms);
+    OpenOn(MakeMemcached(properties));
+  }
 };
 
 TEST_F(HostileMemcachedTest, AnswersInPieces) {
@@ -157,34 +170,23 @@ TEST_F(HostileMemcachedTest, SilenceIsNotWaitedForForever) {
 #endif
 
 #if KVBENCH_REDIS
-class HostileRedisTest : public ::testing::Test {
+class HostileRedisTest : public HostileTest {
  protected:
   static void SetUpTestSuite() { signal(SIGPIPE, SIG_IGN); }
 
-  // `answers`: one for each call, then a missing value for ever.
   void Start(std::vector<std::string> answers, const char* timeout_ms = "20000") {
-    server_ =
-        std::make_unique<FakeServer>([answers, next = size_t{0}](std::string_view asked) mutable {
+    server_ = std::make_unique<FakeServer>(
+        [in_turn = InTurn(std::move(answers), "$-1\r\n")](std::string_view asked) {
           if (asked.find("INFO") != std::string_view::npos) {
             return std::string("$24\r\n\r\nredis_version:9.9.9\r\nx\r\n");
           }
-          return next < answers.size() ? answers[next++] : std::string("$-1\r\n");
+          return in_turn(asked);
         });
     Properties properties;
     properties.Set("redis.socket", server_->path());
     properties.Set("redis.timeout", timeout_ms);
-    auto binding = MakeRedis(properties);
-    ASSERT_TRUE(binding.ok()) << binding.status();
-    binding_ = *std::move(binding);
-    auto session = binding_->Open();
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = *std::move(session);
+    OpenOn(MakeRedis(properties));
   }
-  Call Read() { return CallWith(*session_, {{.op = Op::kRead, .key = "k"}}); }
-
-  std::unique_ptr<FakeServer> server_;
-  std::unique_ptr<Binding> binding_;
-  std::unique_ptr<BindingSession> session_;
 };
 
 TEST_F(HostileRedisTest, AnswersInPieces) {
