@@ -15,7 +15,7 @@
 
 namespace dunlin::kvbench {
 
-// NotFound lists those that there are.
+// InvalidArgument lists those that there are.
 absl::StatusOr<std::unique_ptr<Binding>> MakeBinding(const std::string& name,
                                                      const Properties& properties);
 

@@ -21,8 +21,7 @@ double WorstNanos(const MetricSet& metrics, double percentile) {
   uint64_t worst = 0;
   metrics.ForEach([&](const std::string&, MetricId id, bool, const MetricSet::Latency* latency) {
     if (latency == nullptr || id == MetricId::kCleanup || id == MetricId::kVerify) return;
-    const Histogram& of = latency->scheduled == nullptr ? latency->call : *latency->scheduled;
-    worst = std::max(worst, of.Percentile(percentile));
+    worst = std::max(worst, latency->intended().Percentile(percentile));
   });
   return static_cast<double>(worst);
 }
@@ -32,8 +31,7 @@ uint64_t CountAbove(const MetricSet& metrics, int64_t limit) {
   metrics.ForEach(
       [&](const std::string&, MetricId id, bool success, const MetricSet::Latency* latency) {
         if (latency == nullptr || id == MetricId::kCleanup || id == MetricId::kVerify) return;
-        const Histogram& of = latency->scheduled == nullptr ? latency->call : *latency->scheduled;
-        of.ForEachStep([&](uint64_t highest, uint64_t count) {
+        latency->intended().ForEachStep([&](uint64_t highest, uint64_t count) {
           if (!success || highest > static_cast<uint64_t>(limit)) above += count;
         });
       });

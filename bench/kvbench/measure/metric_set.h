@@ -36,6 +36,8 @@ class MetricSet {
   struct Latency {
     Histogram call;                        // from the call to its end
     std::unique_ptr<Histogram> scheduled;  // from when the schedule had it begin, if there is one
+    // Without a schedule an operation is meant to begin when it begins.
+    const Histogram& intended() const { return scheduled == nullptr ? call : *scheduled; }
   };
 
   // `scheduled`: there is a schedule. `apart`: which return codes' failures are kept apart

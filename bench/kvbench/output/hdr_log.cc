@@ -41,9 +41,7 @@ void HdrLog::WriteInterval() {
         if (latency == nullptr || metric == MetricId::kCleanup) return;
         status_.Update(WriteLine(name, latency->call));
         if (!intended_) return;
-        const Histogram& scheduled =
-            latency->scheduled == nullptr ? latency->call : *latency->scheduled;
-        status_.Update(WriteLine(IntendedName(name), scheduled));
+        status_.Update(WriteLine(IntendedName(name), latency->intended()));
       });
   collected_.Reset();
   start_ = end_;

@@ -129,9 +129,7 @@ void WriteMetrics(const RunOutcome& outcome, const OutputOptions& options, Expor
                               const MetricSet::Latency* latency) {
     const auto* returns = success ? &outcome.metrics.returns(metric) : nullptr;
     const Histogram& call = latency == nullptr ? none : latency->call;
-    // Without a schedule an operation is meant to begin when it begins.
-    const Histogram& scheduled =
-        latency == nullptr || latency->scheduled == nullptr ? call : *latency->scheduled;
+    const Histogram& scheduled = latency == nullptr ? none : latency->intended();
     // Nobody schedules the end of a thread.
     const bool call_alone = options.latency == Latency::kCall || metric == MetricId::kCleanup;
     writer.Write(name, options.latency == Latency::kIntended && !call_alone ? scheduled : call,
