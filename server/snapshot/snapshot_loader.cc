@@ -4,26 +4,104 @@
 #include <thread>
 #include <utility>
 
-#include "common/base/size_text.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "common/layout/checksum.h"
-#include "common/layout/word.h"
-#include "common/protocol/record_view.h"
 #include "server/growth/grower.h"
 
 namespace dunlin {
 namespace {
 
-// A few read faster than this one thread inserts.
-constexpr uint32_t kMostReaders = 3;
-constexpr uint64_t kBlocksAtATime = 64;
-// All classes' blocks in hand are a small part of the heap.
-constexpr uint64_t kHandsAHeap = 65'536;
+constexpr uint32_t kMostThreads = 8;
+// Of the snapshot's files, for one range: much more than what is read ahead of its end in vain, and
+// little enough for all threads to end at about the same time.
+constexpr uint64_t kRangeBytes = 16 << 20;
+constexpr uint64_t kLeastRangeBytes = 1 << 20;
+constexpr uint64_t kRangesOfASmallOne = 32;
+// What finds no room while other threads have blocks in hand is kept until they have ended: so much
+// of the heap at most, far more than they can have in hand.
+constexpr uint64_t kLateShare = 32;
 // Each doubles the room for the key.
 constexpr int kMostSplits = 8;
+// A tag's position is its highest bits.
+constexpr int kTagsAPositionShift = kSnapshotTagBits - kMaxDirectoryDepth;
+
+uint64_t RangesOf(const SnapshotInfo& info) {
+  const uint64_t bytes = info.file_bytes();
+  const uint64_t ranges =
+      std::min(bytes / kLeastRangeBytes, std::max(bytes / kRangeBytes, kRangesOfASmallOne));
+  return std::clamp<uint64_t>(ranges, 1, IndexSpace::kPositions);
+}
 
 }  // namespace
+
+// What one thread does.
+class SnapshotLoader::Worker {
+ public:
+  explicit Worker(SnapshotLoader* loader)
+      : loader_(loader),
+        inserter_(loader->region_, &loader->mutex_, loader->parts_.allocator, loader->tick_) {}
+
+  void Run() {
+    for (Range range = loader_->Claim(); !range.empty(); range = loader_->Claim()) {
+      if (const absl::Status status = LoadRange(range); !status.ok()) loader_->Fail(status);
+    }
+  }
+  RecordInserter& inserter() { return inserter_; }
+  uint64_t records() const { return records_; }
+  uint64_t expired() const { return expired_; }
+
+ private:
+  absl::Status LoadRange(const Range& range) {
+    const auto tag = [](uint32_t position) { return uint64_t{position} << kTagsAPositionShift; };
+    next_ = range.data();
+    DUNLIN_ASSIGN_OR_RETURN(
+        const SnapshotTotals totals,
+        loader_->reader_->ForEach(
+            tag(IndexSpace::First(range.front())), tag(IndexSpace::Next(range.back())),
+            [this](uint64_t t, const SnapshotRecord& record) { return Take(t, record); }));
+    FinishTable();
+    loader_->Add(totals);
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(uint64_t tag, const SnapshotRecord& record) {
+    const uint32_t position = PositionOfTag(tag);
+    if (table_ == nullptr || position >= IndexSpace::Next(*table_)) EnterTable(position);
+    const std::optional<uint64_t> expiry = loader_->ExpiryTick(record);
+    if (!expiry) {
+      ++expired_;
+      again_.push_back(tag);
+      return absl::OkStatus();
+    }
+    RecordInserter::Place place;
+    const Placed placed = inserter_.Insert(*table_, record, *expiry, &place);
+    if (placed != Placed::kYes) return loader_->Defer(tag, record, *expiry, placed);
+    scratch_.Keep(place.slot, place.word.raw(), ShadowTag::Of(tag));
+    ++records_;
+    return absl::OkStatus();
+  }
+
+  void EnterTable(uint32_t position) {
+    FinishTable();
+    while (position >= IndexSpace::Next(*next_)) ++next_;
+    table_ = next_;
+    scratch_.Clear(loader_->buckets_);
+  }
+
+  void FinishTable() {
+    if (table_ == nullptr) return;
+    loader_->KeepTable(*std::exchange(table_, nullptr), scratch_, std::exchange(again_, {}));
+  }
+
+  SnapshotLoader* loader_;
+  RecordInserter inserter_;
+  uint64_t records_ = 0;
+  uint64_t expired_ = 0;
+  const IndexSpace::Subtable* next_ = nullptr;   // of the range: none before it is met any more
+  const IndexSpace::Subtable* table_ = nullptr;  // that is being filled
+  TableScratch scratch_;
+  std::vector<uint64_t> again_;  // tags of the subtable that have no record in the region
+};
 
 SnapshotLoader::SnapshotLoader(const RegionView& region, const Parts& parts, uint64_t tick,
                                int64_t unix_ms)
@@ -34,43 +112,37 @@ SnapshotLoader::SnapshotLoader(const RegionView& region, const Parts& parts, uin
       buckets_(region.geometry().bucket_mask + 1) {}
 
 absl::Status SnapshotLoader::Load(const SnapshotReader& reader, bool may_be_cut) {
+  reader_ = &reader;
+  may_be_cut_ = may_be_cut;
   expected_ = reader.info().counts.records;
-  RecordFeed feed(reader, std::min(kMostReaders, std::thread::hardware_concurrency()));
-  std::optional<RecordFeed::Batch> batch;
-  while ((batch = feed.Next(batch ? *std::move(batch) : RecordFeed::Batch()))) {
-    for (const Item& item : batch->items) {
-      const auto position = PositionOfTag(item.tag);
-      if (!in_table_ || position >= IndexSpace::Next(subtable_)) {
-        FinishTable();
-        while (SplitIsDue(parts_.index->At(position)) && parts_.split(position)) {
-        }
-        EnterTable(parts_.index->At(position));
-      }
-      const std::byte* bytes = batch->bytes.data() + item.offset;
-      const std::optional<uint64_t> expiry = ExpiryTick(item);
-      if (!expiry) {
-        ++figures_.expired;
-        again_.push_back(item.tag);
-        continue;
-      }
-      const Placed placed = Insert(item, bytes, *expiry, true);
-      if (placed == Placed::kYes) continue;
-      if (placed == Placed::kBucketsFull) {
-        late_.push_back({item, *expiry, {bytes, bytes + item.key_bytes + item.value_bytes}});
-        continue;
-      }
-      if (!may_be_cut) return DoesNotFit(reader.info());
-      ++figures_.cut;
-    }
+  const uint64_t ranges = RangesOf(reader.info());
+  range_positions_ = static_cast<uint32_t>(IndexSpace::kPositions / ranges);
+  const uint64_t threads = std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1,
+                                                std::min<uint64_t>(ranges, kMostThreads));
+  std::vector<Worker> workers(threads, Worker(this));
+  RunWorkers(workers);
+  RecordInserter& inserter = workers.front().inserter();
+  for (Worker& worker : workers) {
+    figures_.records += worker.records();
+    figures_.expired += worker.expired();
+    if (&worker != &workers.front()) inserter.TakeOver(worker.inserter());
   }
-  FinishTable();
-  DUNLIN_RETURN_IF_ERROR(feed.status());
-  DUNLIN_RETURN_IF_ERROR(InsertLate());
-  GiveBackBlocks();
-  return absl::OkStatus();
+  const absl::Status late = InsertLate(inserter);
+  inserter.GiveBackBlocks();
+  return late;
 }
 
-absl::Status SnapshotLoader::DoesNotFit(const SnapshotInfo& info) const {
+void SnapshotLoader::RunWorkers(std::vector<Worker>& workers) {
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < workers.size(); ++i) {
+    threads.emplace_back([&worker = workers[i]] { worker.Run(); });
+  }
+  workers.front().Run();
+  for (std::thread& thread : threads) thread.join();
+}
+
+absl::Status SnapshotLoader::DoesNotFit() const {
+  const SnapshotInfo& info = reader_->info();
   const Geometry& g = region_.geometry();
   constexpr double kSpare = 1.1;
   const double wanted = static_cast<double>(g.region_bytes) * kSpare *
@@ -95,17 +167,96 @@ bool SnapshotLoader::SplitIsDue(const IndexSpace::Subtable& s) const {
   return due > static_cast<double>(s.prefix * kGolden) / 4294967296.0;
 }
 
-// Those for which both buckets were full. The shadow does not have them: the next pass writes them
-// once more, which changes nothing.
-absl::Status SnapshotLoader::InsertLate() {
-  for (const Late& late : late_) {
-    Placed placed = Insert(late.item, late.bytes.data(), late.expiry_tick, false);
-    for (int i = 0; i < kMostSplits && placed == Placed::kBucketsFull; ++i) {
-      const uint32_t position = PositionOfTag(late.item.tag);
-      if (!parts_.split(position)) break;
-      placed = Insert(late.item, late.bytes.data(), late.expiry_tick, false);
+// Subtables are split when their turn comes, so that the index takes no memory from records that
+// are loaded before: of a snapshot that doesn't fit as much is loaded as can be.
+SnapshotLoader::Range SnapshotLoader::Claim() {
+  const MutexLock lock(mutex_);
+  Range range;
+  const uint64_t end =
+      std::min<uint64_t>(next_position_ + range_positions_, IndexSpace::kPositions);
+  if (!status_.ok() || full_) return range;
+  while (next_position_ < end) {
+    const auto position = static_cast<uint32_t>(next_position_);
+    while (SplitIsDue(parts_.index->At(position)) && parts_.split(position)) {
     }
-    if (placed != Placed::kYes) {
+    range.push_back(parts_.index->At(position));
+    next_position_ = IndexSpace::Next(range.back());
+  }
+  return range;
+}
+
+std::optional<uint64_t> SnapshotLoader::ExpiryTick(const SnapshotRecord& record) const {
+  if (!record.expiry_unix_ms) return 0;
+  const int64_t left = *record.expiry_unix_ms - unix_ms_;
+  if (left <= 0) return std::nullopt;
+  return tick_ + static_cast<uint64_t>(left);
+}
+
+absl::Status SnapshotLoader::Defer(uint64_t tag, const SnapshotRecord& record, uint64_t expiry_tick,
+                                   Placed placed) {
+  Late late{tag, expiry_tick, record, {}};
+  late.bytes.reserve(record.key.size() + record.value.size());
+  late.bytes.insert(late.bytes.end(), record.key.begin(), record.key.end());
+  late.bytes.insert(late.bytes.end(), record.value.begin(), record.value.end());
+  late.record.key = std::span(late.bytes).first(record.key.size());
+  late.record.value = std::span(late.bytes).subspan(record.key.size());
+  const MutexLock lock(mutex_);
+  const bool much = late_bytes_ >= region_.geometry().heap_bytes / kLateShare;
+  if (placed == Placed::kMemoryFull && much) {
+    if (may_be_cut_) {
+      ++cut_;
+      return absl::OkStatus();
+    }
+    full_ = true;
+    return absl::ResourceExhaustedError("memory is full");
+  }
+  late_bytes_ += late.bytes.size();
+  late_.push_back(std::move(late));
+  return absl::OkStatus();
+}
+
+void SnapshotLoader::KeepTable(const IndexSpace::Subtable& s, const TableScratch& scratch,
+                               std::vector<uint64_t> again) {
+  ShadowTable packed;
+  packed.prefix = s.prefix;
+  packed.depth = s.depth;
+  packed.seen_tick = tick_;
+  packed.again = std::move(again);
+  scratch.PackInto(packed);
+  const MutexLock lock(mutex_);
+  parts_.shadow->TableOf(s) = std::move(packed);
+}
+
+void SnapshotLoader::Add(const SnapshotTotals& totals) {
+  const MutexLock lock(mutex_);
+  totals_.Add(totals);
+}
+
+// Damage is what is told, whatever else there is.
+void SnapshotLoader::Fail(const absl::Status& status) {
+  const MutexLock lock(mutex_);
+  if (status_.ok() || absl::IsDataLoss(status)) status_ = Unshared(status);
+}
+
+absl::Status SnapshotLoader::InsertLate(RecordInserter& inserter) {
+  std::vector<Late> late;
+  {
+    const MutexLock lock(mutex_);
+    if (full_ && !absl::IsDataLoss(status_)) return DoesNotFit();
+    DUNLIN_RETURN_IF_ERROR(status_);
+    DUNLIN_RETURN_IF_ERROR(reader_->CheckTotals(totals_));
+    figures_.cut = cut_;
+    late = std::exchange(late_, {});
+  }
+  for (const Late& each : late) {
+    const Placed placed = InsertLate(inserter, each);
+    if (placed == Placed::kYes) {
+      ++figures_.records;
+    } else if (may_be_cut_) {
+      ++figures_.cut;
+    } else if (placed == Placed::kMemoryFull) {
+      return DoesNotFit();
+    } else {
       return absl::ResourceExhaustedError(
           "the snapshot does not fit: the index is full; raise memory or records");
     }
@@ -113,94 +264,16 @@ absl::Status SnapshotLoader::InsertLate() {
   return absl::OkStatus();
 }
 
-std::optional<uint64_t> SnapshotLoader::ExpiryTick(const Item& item) const {
-  if (!item.expiry_unix_ms) return 0;
-  const int64_t left = *item.expiry_unix_ms - unix_ms_;
-  if (left <= 0) return std::nullopt;
-  return tick_ + static_cast<uint64_t>(left);
-}
-
-// A subtable at a time.
-
-void SnapshotLoader::EnterTable(const IndexSpace::Subtable& s) {
-  subtable_ = s;
-  in_table_ = true;
-  scratch_.Clear(buckets_);
-}
-
-void SnapshotLoader::FinishTable() {
-  if (!in_table_) return;
-  in_table_ = false;
-  ShadowTable& t = parts_.shadow->TableOf(subtable_);
-  scratch_.PackInto(t);
-  t.seen_tick = tick_;
-  t.again = std::exchange(again_, {});
-}
-
-SnapshotLoader::Placed SnapshotLoader::Insert(const Item& item, const std::byte* bytes,
-                                              uint64_t expiry_tick, bool shadowed) {
-  const uint64_t hash = HashKey({bytes, item.key_bytes}, region_.geometry().hash_seed);
-  if (!shadowed) subtable_ = parts_.index->At(PositionOfTag(item.tag));
-  uint32_t slot = 0;
-  std::byte* const room = FindRoom(hash, &slot);
-  if (room == nullptr) return Placed::kBucketsFull;
-  const std::optional<BlockRef> block =
-      TakeBlock(RecordBytes(item.key_bytes, item.value_bytes, expiry_tick != 0));
-  if (!block) return Placed::kMemoryFull;
-  const SlotWord word = block->word().WithFingerprint(FingerprintOf(hash));
-  std::byte* const record = region_.At(region_.geometry().RecordAddress(word));
-  const std::span<const std::byte> value(bytes + item.key_bytes, item.value_bytes);
-  const uint32_t head = ComposeHead(record, {word, item.version}, item.unconditional, expiry_tick,
-                                    {bytes, item.key_bytes, hash}, value);
-  CopyBytes(record + head, value.data(), value.size());
-  StoreWord(room, word.raw());
-  if (shadowed) scratch_.Keep(slot, word.raw(), ShadowTag::Of(item.tag));
-  ++figures_.records;
-  return Placed::kYes;
-}
-
-// In the emptier of the two buckets, as a client would.
-std::byte* SnapshotLoader::FindRoom(uint64_t hash, uint32_t* slot) {
-  const BucketPair pair = BucketsOf(region_.geometry(), hash);
-  std::byte* best = nullptr;
-  uint32_t most_free = 0;
-  for (const uint32_t bucket : {pair.first, pair.second}) {
-    std::byte* const at = region_.At(subtable_.address + uint64_t{bucket} * kBucketBytes);
-    uint32_t free = 0;
-    uint32_t first = 0;
-    for (uint32_t s = kSlotsPerBucket; s-- > 0;) {
-      if (LoadWordRelaxed(at + kWordBytes + s * kWordBytes) != 0) continue;
-      ++free;
-      first = s;
-    }
-    if (free <= most_free) continue;
-    most_free = free;
-    best = at + kWordBytes + first * kWordBytes;
-    *slot = bucket * kSlotsPerBucket + first;
-  }
-  return best;
-}
-
-std::optional<BlockRef> SnapshotLoader::TakeBlock(uint64_t record_bytes) {
-  const SizeClass c = ClassFor(record_bytes);
-  if (c == kRunClass) return parts_.allocator->TakeRun(record_bytes, tick_);
-  std::vector<BlockRef>& blocks = blocks_[c];
-  if (blocks.empty()) {
-    const uint64_t most = region_.geometry().heap_bytes / kHandsAHeap / BlockBytes(c);
-    const auto want = static_cast<uint32_t>(std::clamp<uint64_t>(most, 1, kBlocksAtATime));
-    if (parts_.allocator->Take(c, want, tick_, blocks) == 0) return std::nullopt;
-    // Taken from the back: the blocks of a slab in their order.
-    std::reverse(blocks.begin(), blocks.end());
-  }
-  const BlockRef block = blocks.back();
-  blocks.pop_back();
-  return block;
-}
-
-void SnapshotLoader::GiveBackBlocks() {
-  for (std::vector<BlockRef>& blocks : blocks_) {
-    for (const BlockRef block : blocks) parts_.allocator->Return(block.word(), tick_);
-    blocks.clear();
+// The shadow does not have them: the next pass writes them once more, which changes nothing.
+SnapshotLoader::Placed SnapshotLoader::InsertLate(RecordInserter& inserter, const Late& late) {
+  const uint32_t position = PositionOfTag(late.tag);
+  for (int splits = 0;; ++splits) {
+    RecordInserter::Place place;
+    const Placed placed =
+        inserter.Insert(parts_.index->At(position), late.record, late.expiry_tick, &place);
+    if (placed != Placed::kBucketsFull) return placed;
+    const MutexLock lock(mutex_);
+    if (splits == kMostSplits || !parts_.split(position)) return placed;
   }
 }
 

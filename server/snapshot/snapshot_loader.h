@@ -1,34 +1,35 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "common/layout/size_class.h"
+#include "common/base/sync.h"
 #include "common/memory/allocator.h"
 #include "common/snapshot/snapshot_reader.h"
 #include "server/index/index_space.h"
 #include "server/region_view.h"
-#include "server/snapshot/record_feed.h"
+#include "server/snapshot/record_inserter.h"
 #include "server/snapshot/shadow.h"
 
 namespace dunlin {
 
 // Fills an empty region from a snapshot, before anybody else sees it, and the shadow with it, so
 // that the next pass finds nothing changed. Versions stay; times to live go on as the wall clock
-// did. For one load; not thread safe.
+// did. For one load; not thread safe, but with threads of its own: each takes some MiB of subtables
+// after the other, reads what belongs there and inserts it.
 class SnapshotLoader {
  public:
   struct Parts {
     const IndexSpace* index = nullptr;
     Allocator* allocator = nullptr;
     Shadow* shadow = nullptr;
-    // Splits the subtable that serves the position before it returns. False: it can't be.
+    // Splits the subtable that serves the position before it returns. False: it can't be. Any of
+    // the threads calls it, one at a time.
     std::function<bool(uint32_t position)> split;
   };
   struct Figures {
@@ -50,40 +51,57 @@ class SnapshotLoader {
   const Figures& figures() const { return figures_; }
 
  private:
-  using Item = RecordFeed::Batch::Item;
+  // One behind the other, for one thread at a time.
+  using Range = std::vector<IndexSpace::Subtable>;
+  using Placed = RecordInserter::Placed;
+  class Worker;
+  // What found no room at first.
   struct Late {
-    Item item;
+    uint64_t tag;
     uint64_t expiry_tick;
+    SnapshotRecord record;  // of `bytes`
     std::vector<std::byte> bytes;
   };
-  enum class Placed : uint8_t { kYes, kMemoryFull, kBucketsFull };
 
-  Placed Insert(const Item& item, const std::byte* bytes, uint64_t expiry_tick, bool shadowed);
-  absl::Status InsertLate();
-  absl::Status DoesNotFit(const SnapshotInfo& info) const;
-  bool SplitIsDue(const IndexSpace::Subtable& s) const;
-  std::optional<BlockRef> TakeBlock(uint64_t record_bytes);
-  void GiveBackBlocks();
-  std::byte* FindRoom(uint64_t hash, uint32_t* slot);
-  void EnterTable(const IndexSpace::Subtable& s);
-  void FinishTable();
+  // The next subtables, split as they are to be. Empty: there are none, or loading has failed.
+  Range Claim();
   // The tick at which it expires, 0: never. Nothing: it has.
-  std::optional<uint64_t> ExpiryTick(const Item& item) const;
+  std::optional<uint64_t> ExpiryTick(const SnapshotRecord& record) const;
+  // Not OK: nothing more is to be loaded.
+  absl::Status Defer(uint64_t tag, const SnapshotRecord& record, uint64_t expiry_tick,
+                     Placed placed);
+  void KeepTable(const IndexSpace::Subtable& s, const TableScratch& scratch,
+                 std::vector<uint64_t> again);
+  void Add(const SnapshotTotals& totals);
+  void Fail(const absl::Status& status);
+  bool SplitIsDue(const IndexSpace::Subtable& s) const;
+
+  // With all threads at their ends.
+  void RunWorkers(std::vector<Worker>& workers);
+  absl::Status InsertLate(RecordInserter& inserter);
+  Placed InsertLate(RecordInserter& inserter, const Late& late);
+  absl::Status DoesNotFit() const;
 
   RegionView region_;
   Parts parts_;
   const uint64_t tick_;
   const int64_t unix_ms_;
   const uint32_t buckets_;
-  uint64_t expected_ = 0;  // records
+  const SnapshotReader* reader_ = nullptr;
+  bool may_be_cut_ = false;
+  uint64_t expected_ = 0;         // records
+  uint32_t range_positions_ = 0;  // that a range has at least
   Figures figures_;
 
-  IndexSpace::Subtable subtable_;
-  bool in_table_ = false;
-  TableScratch scratch_;
-  std::vector<uint64_t> again_;  // tags of the subtable that have no record in the region
-  std::array<std::vector<BlockRef>, kLastSlabClass + 1> blocks_;
-  std::vector<Late> late_;
+  // What the threads share; with it, the allocator, the index and the shadow.
+  Mutex mutex_;
+  uint64_t next_position_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool full_ ABSL_GUARDED_BY(mutex_) = false;
+  SnapshotTotals totals_ ABSL_GUARDED_BY(mutex_);
+  uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<Late> late_ ABSL_GUARDED_BY(mutex_);
+  uint64_t late_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace dunlin

@@ -255,6 +255,24 @@ TEST_F(SnapshotServiceTest, WhatFilledAServerFitsIntoOneLikeIt) {
   for (const auto& [key, value] : contents_) ASSERT_EQ(Read(key), value) << key;
 }
 
+// Each of several threads takes some MiB of subtables after the other.
+TEST_F(SnapshotServiceTest, SeveralSubtablesAreLoadedBySeveralThreads) {
+  Enable();
+  for (int i = 0; i < 11'000; ++i) Put("k" + std::to_string(i), std::string(300, 'v'));
+  ASSERT_TRUE(Create().ok());
+  Restart();
+  ASSERT_TRUE(loaded_.ok()) << loaded_;
+  EXPECT_EQ(Status().loaded_records(), contents_.size());
+  EXPECT_GE(core_->index().subtables(), 2u);
+  for (const auto& [key, value] : contents_) ASSERT_EQ(Read(key), value) << key;
+  Put("k1", "another");
+  const auto next = Create();
+  ASSERT_TRUE(next.ok()) << next.status();
+  // And those for which there was no room in their buckets at first.
+  EXPECT_LT(next->changed, 100u);
+  EXPECT_EQ(OnDisk(next->id), contents_);
+}
+
 // What follows it is to be the newest, or the next start would bring back what was given up.
 TEST_F(SnapshotServiceTest, AfterAnOlderOneTheNextIsMadeThoughNothingChanged) {
   Enable(1000);
