@@ -11,7 +11,7 @@ namespace {
 
 // While one key is finished the lines of so many behind it come: not of all, for a core asks for no
 // more than some 16 at a time and would wait with the work undone.
-constexpr size_t kAhead = 8;
+constexpr size_t kAhead = 12;
 
 }  // namespace
 
@@ -58,16 +58,29 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
                         GetResult* result, Location* found) {
   const uint64_t stamp = env_.now;
   InPlace in_place;
-  if (hint.known()) {
-    if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place)) return false;
-  } else {
-    const Placement place = Place(geometry_, env_.directory, key.hash);
-    PrefetchBuckets(place);
-    if (!FindColdInPlace(geometry_, mapping_, place, key, stamp, &in_place)) return false;
+  if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place) ||
+      !CopyInPlace(in_place, stamp, buffer, result)) {
+    return false;
   }
-  if (!CopyInPlace(in_place, stamp, buffer, result)) return false;
-  CountInPlace(hint.known() ? 1 : 0, hint.known() ? 0 : 1);
-  stats_.round_trips += hint.known() ? 1 : 2;
+  CountInPlace(1, 0);
+  ++stats_.round_trips;
+  *found = in_place.found;
+  NoteUse(in_place.found.word);
+  return true;
+}
+
+bool SessionImpl::GetAnywhere(const Key& key, std::span<std::byte> buffer, GetResult* result,
+                              Location* found) {
+  const Placement place = Place(geometry_, env_.directory, key.hash);
+  PrefetchBuckets(place);
+  const uint64_t stamp = env_.now;
+  InPlace in_place;
+  if (!FindColdInPlace(geometry_, mapping_, place, key, stamp, &in_place) ||
+      !CopyInPlace(in_place, stamp, buffer, result)) {
+    return false;
+  }
+  CountInPlace(0, 1);
+  stats_.round_trips += 2;
   *found = in_place.found;
   NoteUse(in_place.found.word);
   return true;
@@ -80,7 +93,9 @@ bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetRes
   const Location hint = cache_.FindToRead(key, env_.now, &aging);
   if (hint.known()) PrefetchKnown(hint);
   Location found;
-  if (!GetAt(hint, key, buffer, result, &found)) return false;
+  const bool got = hint.known() ? GetAt(hint, key, buffer, result, &found)
+                                : GetAnywhere(key, buffer, result, &found);
+  if (!got) return false;
   if (!hint.known() || aging) cache_.Remember(key, found, env_.now);
   return true;
 }
@@ -91,14 +106,14 @@ void SessionImpl::PrefetchBlock(SlotWord word) const {
   PrefetchRecord(mapping_ + geometry_.RecordAddress(word), word.size_class());
 }
 
-SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value,
-                                       uint64_t expiry, WriteResult* result, Location* found,
-                                       LostSwing* lost) {
+bool SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
+                        WriteResult* result, Location* found, LostSwing* lost) {
+  *lost = {hint, SlotWord::Empty(), env_.now, link_->constants.incarnation};
   const SizeClass size_class = ClassFor(RecordBytes(key.bytes, value.size(), expiry != 0));
   // Before a block is taken, which would have to be given back.
-  if (size_class == kRunClass) return PutEnd::kNotTried;
+  if (size_class == kRunClass) return false;
   const SessionBlocks::Taken taken = pool_.TakeInHand(size_class);
-  if (taken.result != Result::kOk) return PutEnd::kNotTried;
+  if (taken.result != Result::kOk) return false;
   PrefetchBlock(taken.next);
   ++stats_.chains;
   ++stats_.round_trips;
@@ -108,9 +123,8 @@ SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Byt
   if (!PutKnownInPlace(geometry_, link_->region->base(), hint, key, taken.block, value, expiry,
                        found)) {
     pool_.PutBack(taken.block, taken.batch);
-    cache_.Forget(key);
-    *lost = {hint, found->word, env_.now, link_->constants.incarnation};
-    return PutEnd::kStale;
+    lost->now = found->word;
+    return false;
   }
   ++stats_.cache_hits;
   pool_.Spent(taken.batch);
@@ -118,7 +132,7 @@ SessionImpl::PutEnd SessionImpl::PutAt(const Location& hint, const Key& key, Byt
   NoteUse(found->word);
   result->outcome = Outcome::kOk;
   result->version = taken.block.version;
-  return PutEnd::kDone;
+  return true;
 }
 
 bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result,
@@ -130,16 +144,26 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   Location found;
   if (!hint.known()) return false;
   PrefetchLineToWrite(mapping_ + hint.slot_address);
-  if (PutAt(hint, key, value, expiry, result, &found, lost) != PutEnd::kDone) return false;
+  if (!PutAt(hint, key, value, expiry, result, &found, lost)) {
+    if (!lost->now.empty()) {
+      cache_.Forget(key);
+    } else {
+      *lost = {};
+    }
+    return false;
+  }
   cache_.Renew(place, found, env_.now);
   return true;
 }
 
 void SessionImpl::LocateItem(InPlaceItem& item) {
-  KnownKey* known = item.request->known;
+  const KnownKey* known = item.request->known;
   item.aging = false;
-  item.hint = known != nullptr ? LocationOf(*known, &item.aging)
-                               : cache_.FindToRead(item.key, env_.now, &item.aging);
+  if (known == nullptr) {
+    item.hint = cache_.FindToRead(item.key, env_.now, &item.aging);
+  } else {
+    item.hint = IsLearned(known->where_, &item.aging) ? PlaceOf(known->where_) : Location{};
+  }
   if (item.hint.known()) return PrefetchKnown(item.hint);
   item.place = Place(geometry_, env_.directory, item.key.hash);
   PrefetchBuckets(item.place);
@@ -187,44 +211,45 @@ void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*
 // A request whose KnownKey knows its place.
 [[gnu::always_inline]] inline bool SessionImpl::FinishLearned(GetRequest& request, bool aging) {
   KnownKey& known = *request.known;
-  const KnownKey::Where& where = known.where_;
-  const Key key{request.key.data(), static_cast<uint32_t>(request.key.size()), where.hash};
+  request.key = known.bytes();
+  const Key key{request.key.data(), static_cast<uint32_t>(request.key.size()), 0};
   const uint64_t stamp = env_.now;
   InPlace in_place;
-  if (!FindKnownInPlace(geometry_, mapping_, PlaceOf(where), key, stamp, &in_place) ||
+  if (!FindKnownInPlace(geometry_, mapping_, PlaceOf(known.where_), key, stamp, &in_place) ||
       !CopyInPlace(in_place, stamp, request.buffer, &request.result)) {
     return false;
   }
-  NoteUse(in_place.found.word);
-  if (aging) Learn(known, in_place.found, stamp);
+  NoteUse(SlotWord(known.where_.word));
+  if (aging) known.where_.validated = stamp;
   return true;
 }
 
-// Those at the front whose keys' places the application keeps: nothing is looked up, and nothing
-// has to be remembered from asking for the lines to using them. Returns how many there were.
+// How many at the front have keys whose places the application keeps.
+size_t SessionImpl::CountLearned(std::span<const GetRequest> group, bool* aging) const {
+  size_t count = 0;
+  for (const GetRequest& request : group) {
+    const KnownKey* known = request.known;
+    if (known == nullptr || !IsLearned(known->where_, &aging[count])) break;
+    if (count < kAhead) PrefetchKnown(PlaceOf(known->where_));
+    ++count;
+  }
+  return count;
+}
+
+// Those of CountLearned: nothing is looked up, and nothing has to be remembered from asking for the
+// lines to using them. Returns how many there were.
 size_t SessionImpl::RunLearned(std::span<GetRequest> group, std::vector<GetRequest*>* left) {
   const size_t left_before = left->size();
   std::array<bool, kInPlaceGroup> aging;
-  size_t asked = 0;
-  size_t end = group.size();
-  for (size_t i = 0; i < end; ++i) {
-    for (; asked < std::min(i + kAhead, end); ++asked) {
-      GetRequest& next = group[asked];
-      if (next.known == nullptr || !IsOurs(next.known->where_) ||
-          !IsLearned(next.known->where_, &aging[asked])) {
-        end = asked;
-        break;
-      }
-      next.key = next.known->bytes();
-      PrefetchKnown(PlaceOf(next.known->where_));
-    }
-    if (i == end) break;
+  const size_t count = CountLearned(group, aging.data());
+  for (size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) PrefetchKnown(PlaceOf(group[i + kAhead].known->where_));
     if (FinishLearned(group[i], aging[i])) continue;
     group[i].known->Forget();
     left->push_back(&group[i]);
   }
-  CountInPlace(end - (left->size() - left_before), 0);
-  return end;
+  CountInPlace(count - (left->size() - left_before), 0);
+  return count;
 }
 
 // In groups: the lines of the location cache are asked for first, for all of a group.
@@ -255,12 +280,8 @@ void SessionImpl::LookUpGroup(std::span<GetRequest> group, bool admitted,
     }
     InPlaceItem& item = items[count++];
     item.request = &request;
-    if (request.known != nullptr) {
-      item.key = KeyOf(*request.known);
-    } else {
-      item.key = KeyOf(request.key);
-      cache_.PrefetchToRead(item.key.hash);
-    }
+    item.key = KeyOf(request.key);
+    if (request.known == nullptr) cache_.PrefetchToRead(item.key.hash);
   }
   if (count == 0) return;
   Hold();

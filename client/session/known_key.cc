@@ -1,62 +1,53 @@
 #include "dunlin/known_key.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "client/session/session_impl.h"
 
 namespace dunlin {
 
 KnownKey::KnownKey(Bytes key) {
-  if (key.size() > kInside) {
-    outside_.assign(key.begin(), key.end());
-  } else if (!key.empty()) {
-    inside_bytes_ = static_cast<uint32_t>(key.size());
-    std::memcpy(inside_, key.data(), key.size());
+  if (key.empty()) return;
+  // Longer than any server takes; what is left of it is refused just so.
+  key = key.first(std::min(key.size(), size_t{kMaxKeyBytes} + 1));
+  bytes_ = static_cast<uint32_t>(key.size());
+  std::byte* to = inside_;
+  if (bytes_ > kInside) {
+    to = new std::byte[bytes_];
+    std::memcpy(inside_, &to, sizeof to);
   }
+  std::memcpy(to, key.data(), bytes_);
 }
 
-// What was learned over another connection is dropped.
-Key SessionImpl::KeyOf(KnownKey& known) const {
-  const Bytes bytes = known.bytes();
-  KnownKey::Where& where = known.where_;
-  if (!IsOurs(where)) {
-    where = {};
-    where.incarnation = link_->constants.incarnation;
-    where.session = env_.session;
-    where.hash = HashKey(bytes, geometry_.hash_seed);
-  }
-  return {bytes.data(), static_cast<uint32_t>(bytes.size()), where.hash};
+KnownKey::KnownKey(const KnownKey& other) : KnownKey(other.bytes()) { where_ = other.where_; }
+
+void KnownKey::Swap(KnownKey& other) noexcept {
+  std::swap(where_, other.where_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(inside_, other.inside_);
 }
 
 // Before anything else is done: whether the place may be believed doesn't matter to a prefetch.
 void SessionImpl::PrefetchLearned(const KnownKey& known) const {
-  const KnownKey::Where& where = known.where_;
-  if (mapping_ == nullptr || where.word == 0) return;
-  PrefetchKnown(PlaceOf(where));
+  if (mapping_ == nullptr || known.where_.word == 0) return;
+  PrefetchKnown(PlaceOf(known.where_));
 }
 
 void SessionImpl::PrefetchSlot(const KnownKey& known) const {
   if (mapping_ != nullptr) PrefetchLineToWrite(mapping_ + known.where_.slot_address);
 }
 
-// REQUIRES: KeyOf(known) was asked for since the call began.
-Location SessionImpl::LocationOf(const KnownKey& known, bool* aging) const {
-  return IsLearned(known.where_, aging) ? PlaceOf(known.where_) : Location{};
-}
-
-void SessionImpl::Learn(KnownKey& known, const Location& location, uint64_t stamp) {
-  KnownKey::Where& where = known.where_;
-  where.slot_address = location.slot_address;
-  where.word = location.word.Thawed().raw();
-  where.version = location.version;
-  where.expiry = location.expiry;
-  where.validated = stamp;
+void SessionImpl::Learn(KnownKey& known, const Location& location, uint64_t stamp) const {
+  known.where_ = {owner_, location.slot_address, location.word.Thawed().raw(), location.version,
+                  stamp};
 }
 
 // After a call that went the ordinary way and left what it found in the location cache.
 void SessionImpl::LearnFromCache(KnownKey& known) {
   if (mapping_ == nullptr) return;
-  const Key key = KeyOf(known);
+  const Key key = KeyOf(known.bytes());
   bool aging = false;
   LocationCache::Place place;
   const Location location = cache_.Find(key, env_.now, &aging, &place);
@@ -64,12 +55,14 @@ void SessionImpl::LearnFromCache(KnownKey& known) {
 }
 
 bool SessionImpl::GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetResult* result) {
-  const Key key = KeyOf(known);
   bool aging = false;
-  const Location hint = LocationOf(known, &aging);
+  const bool learned = IsLearned(known.where_, &aging);
   Location found;
-  if (!GetAt(hint, key, buffer, result, &found)) return false;
-  if (!hint.known() || aging) Learn(known, found, env_.now);
+  const bool got = learned
+                       ? GetAt(PlaceOf(known.where_), KeyOfLearned(known), buffer, result, &found)
+                       : GetAnywhere(KeyOf(known.bytes()), buffer, result, &found);
+  if (!got) return false;
+  if (!learned || aging) Learn(known, found, env_.now);
   return true;
 }
 
@@ -94,23 +87,14 @@ GetResult SessionImpl::GetKnown(KnownKey& known, std::span<std::byte> buffer,
 
 bool SessionImpl::PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result,
                              LostSwing* lost) {
-  const Key key = KeyOf(known);
   bool aging = false;
-  const Location hint = LocationOf(known, &aging);
-  if (!hint.known()) return false;
+  if (!IsLearned(known.where_, &aging)) return false;
   Location found;
-  switch (PutAt(hint, key, value, expiry, result, &found, lost)) {
-    case PutEnd::kDone:
-      Learn(known, found, env_.now);
-      return true;
-    case PutEnd::kNotTried:
-      // For the ordinary call, which knows no other place to look for it.
-      cache_.Remember(key, hint, known.where_.validated);
-      return false;
-    case PutEnd::kStale:
-      return false;
+  if (!PutAt(PlaceOf(known.where_), KeyOfLearned(known), value, expiry, result, &found, lost)) {
+    return false;
   }
-  return false;
+  Learn(known, found, env_.now);
+  return true;
 }
 
 WriteResult SessionImpl::PutKnown(KnownKey& known, Bytes value, const PutOptions& options) {
@@ -129,6 +113,7 @@ WriteResult SessionImpl::PutKnown(KnownKey& known, Bytes value, const PutOptions
   known.Forget();
   if (lost.hint.known()) {
     ++stats_.puts;
+    if (lost.now.empty()) ++stats_.cache_hits;
     result = PutByMachine(known.bytes(), value, options, lost);
   } else {
     result = PutBytes(known.bytes(), value, options);

@@ -21,6 +21,8 @@ constexpr uint64_t kOverdueTicks = 100;
 constexpr size_t kReadPiece = size_t{1} << 20;
 // Each took the loss of a connection.
 constexpr uint32_t kMostRestarts = 3;
+// Odd: sessions of one server, whose numbers it never gives twice, don't meet.
+constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
 
 }  // namespace
 
@@ -37,6 +39,7 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
     pool_.Reset(link_->lane.get(), geometry_.heap_bytes, same_server);
   }
   env_.session = link_->session_id;
+  owner_ = (link_->constants.incarnation ^ link_->session_id * kSpread) | 1;
   env_.references = mapping_ != nullptr;
   mark_ = nullptr;
   if (link_->region != nullptr) {

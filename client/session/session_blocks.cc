@@ -7,7 +7,9 @@ namespace {
 
 // A batch is at most this much memory, so that an idle session doesn't sit on a large share of it.
 constexpr uint64_t kBatchBytes = 1u << 20;
-constexpr uint32_t kReturnsPerMessage = 256;
+// As many as a full batch of small blocks has: the next batch is then asked for when the server is
+// awake anyway.
+constexpr uint32_t kReturnsPerMessage = kMaxBlocksPerBatch;
 constexpr Milliseconds kReturnPatience{10};
 // What waits to be returned is at most so much, and at most that share of the heap.
 constexpr uint64_t kReturnBytes = 4u << 20;

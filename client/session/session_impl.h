@@ -24,10 +24,10 @@
 
 namespace dunlin {
 
-// What a put in place tried in vain, for the machine that goes on with it.
+// What a put in place knew or tried in vain, for the machine that goes on with it.
 struct LostSwing {
   Location hint;
-  SlotWord now;  // what the slot held instead
+  SlotWord now;  // what the slot held instead; empty: nothing was tried
   uint64_t stamp = 0;
   uint64_t incarnation = 0;
 };
@@ -215,16 +215,13 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
     bool aging = false;
   };
   static constexpr size_t kInPlaceGroup = 16;
-  // A get of the key at `hint`, whose lines were asked for, or if that is unknown at any place.
+  // A get of the key at `hint`, whose lines were asked for. The key's hash is not looked at.
   bool GetAt(const Location& hint, const Key& key, std::span<std::byte> buffer, GetResult* result,
              Location* found);
-  enum class PutEnd : uint8_t {
-    kDone,
-    kNotTried,  // `hint` is as good as before
-    kStale,
-  };
-  PutEnd PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
-               WriteResult* result, Location* found, LostSwing* lost);
+  bool GetAnywhere(const Key& key, std::span<std::byte> buffer, GetResult* result, Location* found);
+  // The key's hash is not looked at.
+  bool PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
+             WriteResult* result, Location* found, LostSwing* lost);
   bool GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result);
   void MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left);
   void RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left);
@@ -232,6 +229,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool FinishItem(InPlaceItem& item);
   void LookUpGroup(std::span<GetRequest> group, bool admitted, std::vector<GetRequest*>* left);
   size_t RunLearned(std::span<GetRequest> group, std::vector<GetRequest*>* left);
+  size_t CountLearned(std::span<const GetRequest> group, bool* aging) const;
   bool FinishLearned(GetRequest& request, bool aging);
   bool CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
                    GetResult* result);
@@ -243,22 +241,22 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
                   LostSwing* lost);
 
   // --- known_key.cc
-  Key KeyOf(KnownKey& known) const;
-  // Of this connection.
-  bool IsOurs(const KnownKey::Where& where) const {
-    return where.incarnation == link_->constants.incarnation && where.session == env_.session;
+  // For calls that know the place, and need no hash.
+  static Key KeyOfLearned(const KnownKey& known) {
+    const Bytes bytes = known.bytes();
+    return {bytes.data(), static_cast<uint32_t>(bytes.size()), 0};
   }
+  // Without the expiry, which gets find in the record and puts have no use for.
   static Location PlaceOf(const KnownKey::Where& where) {
-    return {where.slot_address, SlotWord(where.word), where.version, where.expiry};
+    return {where.slot_address, SlotWord(where.word), where.version, 0};
   }
-  // Known, and seen to be current lately enough. REQUIRES: IsOurs(where).
+  // Known over this connection, and seen to be current lately enough.
   bool IsLearned(const KnownKey::Where& where, bool* aging) const {
-    return where.word != 0 && cache_.Young(where.validated, env_.now, aging);
+    return where.owner == owner_ && cache_.Young(where.validated, env_.now, aging);
   }
   void PrefetchLearned(const KnownKey& known) const;
   void PrefetchSlot(const KnownKey& known) const;
-  Location LocationOf(const KnownKey& known, bool* aging) const;
-  static void Learn(KnownKey& known, const Location& location, uint64_t stamp);
+  void Learn(KnownKey& known, const Location& location, uint64_t stamp) const;
   void LearnFromCache(KnownKey& known);
   bool GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetResult* result);
   bool PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result,
@@ -301,6 +299,7 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   DirectoryCopy directory_;
   Channel* channel_;          // of the link
   const std::byte* mapping_;  // of the channel; may be null
+  uint64_t owner_ = 0;        // stands for the connection in KnownKeys; never 0
   LocationCache cache_;
   SessionBlocks pool_;
   Random random_;

@@ -38,7 +38,8 @@ static_assert(sizeof(LaneFrame) == 8);
 inline constexpr uint32_t kMaxLaneBody = 1u << 20;
 // A chain may read or write so much beside its own description.
 inline constexpr uint32_t kMaxChainBody = (1u << 20) + 4096;
-inline constexpr uint32_t kMaxBlocksPerBatch = 1024;
+// To wake the other side costs as much as tens of puts, so it is done once in thousands.
+inline constexpr uint32_t kMaxBlocksPerBatch = 4096;
 
 // Asks for one batch of blocks of one size class. For kRunClass, run_bytes says how long each must
 // be and want is 1. Says on the way that every batch up to `resolved_batch` is resolved: each of

@@ -67,6 +67,10 @@ class RecordHeader {
   }
   constexpr uint32_t value_offset() const { return key_offset() + key_bytes(); }
   constexpr uint64_t record_bytes() const { return uint64_t{value_offset()} + value_bytes(); }
+  // Of a record of a block of that generation. Of the lengths it says nothing.
+  constexpr bool IsOf(uint32_t generation) const {
+    return ((raw_ ^ generation) & (kGenerationMask | kReservedMask)) == 0;
+  }
   // Nothing else is believed of a header that fails this.
   constexpr bool plausible() const {
     return (raw_ & kReservedMask) == 0 && key_bytes() != 0 && value_bytes() <= kHardMaxValueBytes;

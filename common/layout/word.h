@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace dunlin {
 
@@ -72,8 +73,14 @@ inline void CopyBytes(std::byte* to, const std::byte* from, size_t bytes) {
     if (bytes != 0) std::memcpy(to, from, bytes);
     return;
   }
-  for (size_t i = 0; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
-  std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  // The two halves overlap, so that the lengths are constants.
+  const auto copy_ends = [=]<size_t kHalf>(std::integral_constant<size_t, kHalf>) {
+    std::memcpy(to, from, kHalf);
+    std::memcpy(to + bytes - kHalf, from + bytes - kHalf, kHalf);
+  };
+  if (bytes <= 32) return copy_ends(std::integral_constant<size_t, 16>());
+  if (bytes <= 64) return copy_ends(std::integral_constant<size_t, 32>());
+  copy_ends(std::integral_constant<size_t, 64>());
 }
 
 }  // namespace dunlin

@@ -17,7 +17,7 @@ namespace dunlin {
 // carry out Get's chains, and the conditions for accepting are Get's own, so whatever these return
 // Get could have returned; the explorer's histories of Get cover them.
 
-// A record that a slot named during this call.
+// A record that a slot named during this call; its checksum is not in `view`.
 struct InPlace {
   RecordView view;
   Location found;
@@ -37,21 +37,32 @@ inline void PrefetchRecord(const std::byte* record, SizeClass size_class) {
 [[gnu::always_inline]] inline bool AcceptInPlace(const Geometry& g, const std::byte* base,
                                                  uint64_t slot_address, SlotWord word,
                                                  const Key& key, uint64_t now, InPlace* out) {
-  if (!IsSlabClass(word.size_class()) || !InHeap(g, word)) return false;
+  if (!IsSlabClass(word.size_class())) return false;
+  const uint32_t block = BlockBytes(word.size_class());
+  if (word.heap_offset() + block > g.heap_bytes) return false;
+  // What MatchRecord asks for, where it is all the same which of it fails.
   const std::byte* record = base + g.RecordAddress(word);
-  if (MatchRecord(record, word, key, &out->view) != RecordMatch::kSameKey) return false;
-  if (Expired(out->view.expiry, now)) return false;
-  out->found = {slot_address, word, out->view.version, out->view.expiry};
+  const RecordHeader header(LoadWord(record));
+  if (!header.IsOf(word.generation()) || header.key_bytes() != key.bytes ||
+      header.record_bytes() > block ||
+      !SameBytes(record + header.key_offset(), key.data, key.bytes)) {
+    return false;
+  }
+  const uint64_t expiry = header.expires() ? LoadWord(record + kRecordPrefixBytes) : 0;
+  if (Expired(expiry, now)) return false;
+  out->view = {record, header, LoadWord(record + 8), 0, expiry};  // crossed no wire: no checksum
+  out->found = {slot_address, word, out->view.version, expiry};
   return true;
 }
 
-// The record at a known location, if that is still current.
+// The record at a known location, if that is still current. Of the key bytes alone are looked at,
+// not the hash.
 [[gnu::always_inline]] inline bool FindKnownInPlace(const Geometry& g, const std::byte* base,
                                                     const Location& hint, const Key& key,
                                                     uint64_t now, InPlace* out) {
   if (hint.slot_address + kWordBytes > g.region_bytes) return false;
   SlotWord word(LoadWord(base + hint.slot_address));
-  if (!word.SameRecord(hint.word)) return false;
+  if (word.Thawed() != hint.word.Thawed()) return false;
   return AcceptInPlace(g, base, hint.slot_address, word, key, now, out);
 }
 
@@ -84,16 +95,19 @@ inline bool StillInPlace(const Geometry& g, const InPlace& in_place, uint64_t st
 
 // The put of a known key: [WRITE record, CAS slot] as stores into the mapping, in that order. True:
 // the block is linked and what `hint` named is unlinked. False: the block was written and not
-// linked, and nothing else is known. REQUIRES: the block has room for the record.
-inline bool PutKnownInPlace(const Geometry& g, std::byte* base, const Location& hint,
-                            const Key& key, const Block& block, std::span<const std::byte> value,
-                            uint64_t expiry, Location* found) {
+// linked, and nothing else is known. The key's hash is not looked at. REQUIRES: the block has room
+// for the record.
+[[gnu::always_inline]] inline bool PutKnownInPlace(const Geometry& g, std::byte* base,
+                                                   const Location& hint, const Key& key,
+                                                   const Block& block,
+                                                   std::span<const std::byte> value,
+                                                   uint64_t expiry, Location* found) {
   if (hint.word.frozen() || hint.slot_address + kWordBytes > g.region_bytes) return false;
   if (!InHeap(g, block.word)) return false;
   std::byte* record = base + g.RecordAddress(block.word);
   uint32_t head = ComposeHead(record, block, true, expiry, key, value);
   CopyBytes(record + head, value.data(), value.size());
-  SlotWord mine = block.word.WithFingerprint(FingerprintOf(key.hash));
+  const SlotWord mine = block.word.WithFingerprint(hint.word.fingerprint());
   // A full barrier: who sees the slot sees the record.
   const uint64_t now = CompareSwapWord(base + hint.slot_address, hint.word.raw(), mine.raw());
   if (now != hint.word.raw()) {

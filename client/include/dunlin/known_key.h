@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <cstring>
 
 #include "dunlin/export.h"
 #include "dunlin/types.h"
@@ -20,36 +20,50 @@ class SessionImpl;
 // seen to be current for too long, and when the session has a new connection. With another session
 // the place is learned anew. What was put elsewhere meanwhile is found, at the cost of a cold call.
 //
-// Owns a copy of the key; about 120 bytes, and the heap's for a key of over 24. A copy of a
+// Owns a copy of the key; a cache line, and the heap's for a key of over 20 bytes. A copy of a
 // KnownKey is as good as the first. Not thread safe: one thread at a time.
-class DUNLIN_EXPORT KnownKey {
+class alignas(64) DUNLIN_EXPORT KnownKey {
  public:
   KnownKey() = default;  // the empty key, which every call refuses
   explicit KnownKey(Bytes key);
+  KnownKey(const KnownKey& other);
+  KnownKey(KnownKey&& other) noexcept { Swap(other); }
+  KnownKey& operator=(KnownKey other) noexcept {
+    Swap(other);
+    return *this;
+  }
+  ~KnownKey() {
+    if (bytes_ > kInside) delete[] Outside();
+  }
 
-  Bytes bytes() const { return outside_.empty() ? Bytes(inside_, inside_bytes_) : Bytes(outside_); }
+  Bytes bytes() const { return {bytes_ <= kInside ? inside_ : Outside(), bytes_}; }
   // The next operation is cold.
   void Forget() { where_ = {}; }
 
  private:
   friend class SessionImpl;
-  static constexpr size_t kInside = 24;
+  static constexpr size_t kInside = 20;
 
+  // Where the record is, as the session that `owner` stands for has last seen it.
   struct Where {
-    uint64_t incarnation = 0;  // of the server, and the session: whose hash and location these are
-    uint32_t session = 0;
-    uint64_t hash = 0;
+    uint64_t owner = 0;  // 0: nobody
     uint64_t slot_address = 0;
-    uint64_t word = 0;  // 0: not known
+    uint64_t word = 0;
     uint64_t version = 0;
-    uint64_t expiry = 0;
     uint64_t validated = 0;
   };
 
+  std::byte* Outside() const {
+    std::byte* key;
+    std::memcpy(&key, inside_, sizeof key);
+    return key;
+  }
+  void Swap(KnownKey& other) noexcept;
+
   Where where_;
-  uint32_t inside_bytes_ = 0;
-  std::byte inside_[kInside] = {};
-  std::vector<std::byte> outside_;
+  uint32_t bytes_ = 0;
+  std::byte inside_[kInside] = {};  // or, of a longer key, the pointer to its bytes
 };
+static_assert(sizeof(KnownKey) == 64);
 
 }  // namespace dunlin

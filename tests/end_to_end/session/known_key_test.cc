@@ -48,7 +48,7 @@ class KnownKeyTest : public testing::StoreFixture {
 };
 
 TEST_F(KnownKeyTest, GetsAndPutsLikeTheCallsByKey) {
-  for (const size_t bytes : {1, 24, 25, 300}) {
+  for (const size_t bytes : {1, 20, 21, 300}) {
     const std::string text(bytes, 'k');
     KnownKey key(AsBytes(text));
     EXPECT_EQ(Value(key), "<not found>");
@@ -80,9 +80,29 @@ TEST_F(KnownKeyTest, Refusals) {
   EXPECT_EQ(got.outcome, Outcome::kBufferTooSmall);
   EXPECT_EQ(got.value_bytes, 7u);
   EXPECT_EQ(Put(key, "v", {.ttl = Milliseconds(0)}), Outcome::kInvalidArgument);
-  KnownKey moved_from(AsBytes("m"));
-  const KnownKey to = std::move(moved_from);
-  EXPECT_EQ(to.bytes().size(), 1u);
+  // Of any length, and cut to one that is too long as well.
+  KnownKey too_long(AsBytes(std::string(1'000'000, 'k')));
+  EXPECT_EQ(Value(too_long), "<too large>");
+  EXPECT_EQ(Put(too_long, "v"), Outcome::kTooLarge);
+}
+
+TEST_F(KnownKeyTest, CopiesAndMoves) {
+  for (const size_t bytes : {20, 21}) {
+    const std::string text(bytes, 'k');
+    KnownKey key(AsBytes(text));
+    ASSERT_EQ(Put(key, "v"), Outcome::kOk);
+    KnownKey copy = key;
+    KnownKey assigned(AsBytes(std::string(100, 'x')));
+    assigned = copy;
+    KnownKey& itself = assigned;
+    assigned = itself;
+    const KnownKey moved = std::move(copy);
+    EXPECT_EQ(moved.bytes().size(), bytes);
+    EXPECT_NE(assigned.bytes().data(), key.bytes().data());
+    key = KnownKey();
+    EXPECT_EQ(Value(assigned), "v");
+    EXPECT_EQ(Value(key), "<invalid argument>");
+  }
 }
 
 TEST_F(KnownKeyTest, CostsWhatAKnownLocationCosts) {
