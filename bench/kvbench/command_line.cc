@@ -21,9 +21,10 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
 };
 
 // Ours; others are the bindings' and YCSB's, of which there are many that nobody here reads.
-constexpr std::array<std::string_view, 8> kOwnProperties = {
-    "kvbench.batch",    "kvbench.interval", "kvbench.load", "kvbench.nanos",
-    "kvbench.overhead", "kvbench.results",  "kvbench.seed", "kvbench.remark"};
+constexpr std::array<std::string_view, 9> kOwnProperties = {
+    "kvbench.batch",  "kvbench.interval", "kvbench.load",
+    "kvbench.nanos",  "kvbench.overhead", "kvbench.recordbytes",
+    "kvbench.remark", "kvbench.results",  "kvbench.seed"};
 
 constexpr std::string_view kHelp =
     R"(kvbench: YCSB's workloads on Dunlin and on others, and its report
@@ -58,6 +59,7 @@ Properties of ours beside YCSB's:
   kvbench.overhead=false  don't measure what the driver itself costs
   kvbench.nanos=false     no lines in nanoseconds: YCSB's report and nothing else of latencies
   kvbench.remark=TEXT     for a reader of the results ("pinned to one core")
+  kvbench.recordbytes=N   what a record takes, as its load found out, for the results of `run`
 
 Exit status: 0 done; 1 could not be carried out (the store isn't there, a file can't be written);
 2 what was asked for makes no sense; 3 carried out, but operations failed, records could not be

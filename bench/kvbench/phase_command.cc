@@ -30,6 +30,7 @@ struct Setup {
   OutputOptions output;
   std::unique_ptr<Exporter> exporter;
   bool load_first = false;
+  double record_bytes = 0;
   bool overhead = true;
 };
 
@@ -40,9 +41,11 @@ absl::StatusOr<Setup> ReadSetup(const CommandLine& line) {
   DUNLIN_ASSIGN_OR_RETURN(setup.config, ReadWorkload(properties));
   DUNLIN_ASSIGN_OR_RETURN(setup.plan, ReadPlan(properties, setup.config, phase));
   DUNLIN_ASSIGN_OR_RETURN(setup.output, ReadOutputOptions(properties, setup.plan));
+  setup.plan.keep = setup.output.keep();
   DUNLIN_ASSIGN_OR_RETURN(setup.exporter, MakeExporter(setup.output.exporter));
   DUNLIN_ASSIGN_OR_RETURN(setup.load_first, properties.GetBool("kvbench.load", false));
   DUNLIN_ASSIGN_OR_RETURN(setup.overhead, properties.GetBool("kvbench.overhead", true));
+  DUNLIN_ASSIGN_OR_RETURN(setup.record_bytes, properties.GetDouble("kvbench.recordbytes", 0));
   return setup;
 }
 
@@ -76,6 +79,11 @@ std::vector<std::string> Remarks(const Setup& setup, const RunOutcome& outcome,
   if (outcome.interrupted) remarks.push_back("interrupted");
   const uint64_t failures = Failures(outcome);
   if (failures > 0) remarks.push_back(std::to_string(failures) + " operations failed");
+  const uint64_t left_out = outcome.metrics.points_left_out();
+  if (left_out > 0) {
+    remarks.push_back("the raw lines of " + std::to_string(left_out) +
+                      " operations were left out: there were too many");
+  }
   for (const std::string& trouble : outcome.troubles) remarks.push_back(trouble);
   return remarks;
 }
@@ -154,6 +162,7 @@ absl::StatusOr<RunOutcome> PhaseRun::Measure(Binding& binding) {
 }
 
 absl::Status PhaseRun::Tell(const RunOutcome& outcome, const Binding& binding) {
+  DUNLIN_RETURN_IF_ERROR(WriteRaw(outcome, setup_.output));
   WriteRun(outcome, setup_.output, overhead_, *setup_.exporter);
   DUNLIN_RETURN_IF_ERROR(Export(setup_.exporter->Finish(), setup_.output.export_file));
   const std::string path = line_.properties.Get("kvbench.results", "");
@@ -170,6 +179,7 @@ absl::Status PhaseRun::Tell(const RunOutcome& outcome, const Binding& binding) {
       .memory_before_load = memory_before_load_,
       .records_loaded = static_cast<double>(loaded ? static_cast<int64_t>(outcome.operations)
                                                    : setup_.config.load_count),
+      .record_bytes = setup_.record_bytes,
       .remarks = Remarks(setup_, outcome, line_.properties)};
   return WriteResultsFile(MakeResults(outcome, time_line_, input), path);
 }
@@ -177,6 +187,13 @@ absl::Status PhaseRun::Tell(const RunOutcome& outcome, const Binding& binding) {
 ExitStatus PhaseRun::Judge(const RunOutcome& outcome) const {
   for (const std::string& trouble : outcome.troubles) {
     std::fprintf(stderr, "kvbench: %s\n", trouble.c_str());
+  }
+  const uint64_t left_out = outcome.metrics.points_left_out();
+  if (left_out > 0) {
+    std::fprintf(stderr,
+                 "kvbench: the raw lines of %llu operations were left out: at most %zu of a "
+                 "metric are kept\n",
+                 static_cast<unsigned long long>(left_out), Points::kMost);
   }
   if (outcome.interrupted) return ExitStatus::kInterrupted;
   const uint64_t failures = Failures(outcome);

@@ -23,4 +23,7 @@ struct Endpoint {
 // InvalidArgument unless `text` is the decimal number of a port; `name` is the property it is from.
 absl::StatusOr<uint16_t> ParsePort(const std::string& text, const std::string& name);
 
+// Of what a server says of itself, which need not be a number that makes sense.
+uint64_t WholeNumber(double value);
+
 }  // namespace dunlin::kvbench

@@ -30,7 +30,7 @@ uint64_t MemoryIn(const Stats& general, const Stats& slabs) {
     bytes += std::strtod(chunk_bytes.c_str(), nullptr) *
              NumberIn(slabs, name.substr(0, colon) + ":used_chunks");
   }
-  return static_cast<uint64_t>(bytes);
+  return WholeNumber(bytes);
 }
 
 class Memcached : public Binding {
@@ -55,7 +55,7 @@ class Memcached : public Binding {
     if (!general.ok() || !slabs.ok()) return {};
     ServerUse use;
     use.known = true;
-    use.cpu_nanos = static_cast<uint64_t>(
+    use.cpu_nanos = WholeNumber(
         (NumberIn(*general, "rusage_user") + NumberIn(*general, "rusage_system")) * 1e9);
     use.memory_bytes = MemoryIn(*general, *slabs);
     return use;

@@ -113,18 +113,32 @@ class Connection {
 
   const Replies& replies() const { return replies_; }
 
+  // Of a command that has one reply, which is no array.
+  absl::StatusOr<Replies::Leaf> RunOne(std::string_view command) {
+    DUNLIN_RETURN_IF_ERROR(Run(command, 1));
+    if (replies_.size() != 1) return MoreOrFewer();
+    return replies_[0];
+  }
+
  private:
   absl::Status Authenticate() {
     const std::string& password = settings_.password;
     std::string command =
         "*2\r\n$4\r\nAUTH\r\n$" + std::to_string(password.size()) + "\r\n" + password + "\r\n";
-    DUNLIN_RETURN_IF_ERROR(Run(command, 1));
-    if (replies_[0].type == REDIS_REPLY_ERROR) {
-      const std::string error(replies_.Text(replies_[0]));
+    DUNLIN_ASSIGN_OR_RETURN(const Replies::Leaf leaf, RunOne(command));
+    if (leaf.type == REDIS_REPLY_ERROR) {
+      const std::string error(replies_.Text(leaf));
       context_.reset();
       return absl::PermissionDeniedError("redis.password: the server says " + error);
     }
     return absl::OkStatus();
+  }
+
+  // Not what is in an array: nothing that is asked for by itself is answered by one.
+  absl::Status MoreOrFewer() {
+    context_.reset();
+    return absl::InternalError("redis-server at " + settings_.server.Name() +
+                               ": expected one reply, found " + std::to_string(replies_.size()));
   }
 
   absl::Status Lost() {
@@ -243,7 +257,7 @@ class Session : public BindingSession {
     request.returned = Return::kOk;
     if (leaf.type == REDIS_REPLY_ERROR) {
       request.returned = Return::kError;
-      error_ = connection_.replies().Text(leaf);
+      Remember(connection_.replies().Text(leaf));
     } else if (leaf.type == REDIS_REPLY_NIL ||
                (leaf.type == REDIS_REPLY_INTEGER && leaf.integer == 0)) {
       request.returned = Return::kNotFound;
@@ -252,9 +266,16 @@ class Session : public BindingSession {
     }
   }
 
+  void Remember(std::string_view error) {
+    error_ = error.empty() ? "an error without a word" : error;
+  }
+
   void Fail(std::span<Request> requests, std::string_view why) {
-    error_ = why;
-    for (Request& request : requests) request.returned = Return::kError;
+    Remember(why);
+    for (Request& request : requests) {
+      request.returned = Return::kError;
+      request.found = {};
+    }
   }
 
   const Settings settings_;
@@ -286,7 +307,7 @@ class Redis : public Binding {
     const double system = std::strtod(FieldOf(*info, "used_cpu_sys").c_str(), nullptr);
     ServerUse use;
     use.known = true;
-    use.cpu_nanos = static_cast<uint64_t>((user + system) * 1e9);
+    use.cpu_nanos = WholeNumber((user + system) * 1e9);
     use.memory_bytes = std::strtoull(FieldOf(*info, "used_memory").c_str(), nullptr, 10);
     return use;
   }
@@ -298,8 +319,7 @@ class Redis : public Binding {
  private:
   absl::StatusOr<std::string> Info() {
     MutexLock lock(mutex_);
-    DUNLIN_RETURN_IF_ERROR(control_.Run("*1\r\n$4\r\nINFO\r\n", 1));
-    const Replies::Leaf& leaf = control_.replies()[0];
+    DUNLIN_ASSIGN_OR_RETURN(const Replies::Leaf leaf, control_.RunOne("*1\r\n$4\r\nINFO\r\n"));
     const std::string text(control_.replies().Text(leaf));
     if (leaf.type == REDIS_REPLY_ERROR) return absl::InternalError("redis INFO: " + text);
     return text;

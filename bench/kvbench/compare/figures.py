@@ -9,8 +9,10 @@ def spread(values):
 
 
 def ratios(ours, theirs):
-    """Of the runs of one round, which had the same time's noise: how many times theirs is ours."""
-    return spread([a / b for a, b in zip(ours, theirs)])
+    """By round. Of those of one round, which had the same time's noise: how many times theirs is ours.
+    None: no round has both."""
+    both = [ours[turn] / theirs[turn] for turn in ours.keys() & theirs.keys() if theirs[turn] > 0]
+    return spread(both) if both else None
 
 
 def rate(value):
@@ -68,21 +70,28 @@ HEADER = ["", "store", "throughput", "least", "most", "p50", "p99", "server CPU"
           "most"]
 
 
+def setting(cell):
+    how = "one by one" if cell.batch == 1 else f"{cell.batch} in a call"
+    return f"{cell.value_bytes} B values, {how}, client and server " + (
+        "on one core" if cell.placement == "one-core" else "where the scheduler puts them")
+
+
 def rows_of(workload, stores, baseline, runs):
-    """`runs[store]`: of each round {"rate", "p50", "p99", "server_share" or None}."""
+    """`runs[store][round]`: {"rate", "p50", "p99", "server_share" or None}. Without a run: failed."""
+    base = {turn: run["rate"] for turn, run in runs.get(baseline, {}).items()}
     rows = []
     for store, label in stores:
-        mine = runs[store]
+        mine = list(runs[store].values())
+        if not mine:
+            rows.append([workload, label, "failed"] + [""] * (len(HEADER) - 3))
+            continue
         middle, least, most = spread([run["rate"] for run in mine])
         shares = [run["server_share"] for run in mine if run["server_share"] is not None]
-        row = [workload, label, rate(middle), rate(least), rate(most),
-               nanos(statistics.median(run["p50"] for run in mine)),
-               nanos(statistics.median(run["p99"] for run in mine)),
-               f"{100 * statistics.median(shares):.1f} %" if shares else "none"]
-        if store == baseline or baseline not in runs:
-            row += ["", "", ""]
-        else:
-            row += [times(value) for value in ratios([run["rate"] for run in runs[baseline]],
-                                                     [run["rate"] for run in mine])]
-        rows.append(row)
+        ratio = ratios(base, {turn: run["rate"] for turn, run in runs[store].items()})
+        rows.append([workload, label, rate(middle), rate(least), rate(most),
+                     nanos(statistics.median(run["p50"] for run in mine)),
+                     nanos(statistics.median(run["p99"] for run in mine)),
+                     f"{100 * statistics.median(shares):.1f} %" if shares else "none"] +
+                    (["", "", ""] if store == baseline or ratio is None
+                     else [times(value) for value in ratio]))
     return rows

@@ -17,6 +17,10 @@ class CannotStart(Exception):
     pass
 
 
+class Ended(Exception):
+    """A server that was running isn't any more."""
+
+
 def free_port():
     """Free at this moment, so a start may still fail because of it."""
     with socket.socket() as probe:
@@ -88,21 +92,27 @@ class Server:
             self.process.kill()
             self.process.wait()
 
-    def tasks(self):
-        return [int(task) for task in os.listdir(f"/proc/{self.process.pid}/task")]
+    def of_each_task(self, act):
+        """What `act(task)` returns for those that don't end meanwhile."""
+        if self.process.poll() is not None:
+            raise Ended(f"{self.name} ended with {self.process.returncode}: {self.log_end()}")
+        found = []
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            try:
+                found.append(act(int(task)))
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+        return found
 
     def place_on(self, cores):
-        for task in self.tasks():
-            os.sched_setaffinity(task, cores)
+        self.of_each_task(lambda task: os.sched_setaffinity(task, cores))
 
     def cpu_seconds(self):
         """User and system time of all its threads, to the nanosecond where the kernel knows."""
-        total = 0
-        for task in self.tasks():
-            path = f"/proc/{self.process.pid}/task/{task}/schedstat"
-            with open(path, encoding="ascii") as stat:
-                total += int(stat.read().split()[0])
-        return total / 1e9
+        def of_one(task):
+            path = pathlib.Path(f"/proc/{self.process.pid}/task/{task}/schedstat")
+            return int(path.read_text(encoding="ascii").split()[0])
+        return sum(self.of_each_task(of_one)) / 1e9
 
     def memory_bytes(self):
         """What it has to itself, resident; memory that it shares with clients is not in it."""
@@ -111,6 +121,13 @@ class Server:
                 if line.startswith("RssAnon:"):
                     return int(line.split()[1]) * 1024
         return 0
+
+
+def free_huge_bytes():
+    """What is left of the 2 MiB pages that the machine has set aside."""
+    with open("/proc/meminfo", encoding="ascii") as meminfo:
+        found = dict(line.split(":", 1) for line in meminfo)
+    return int(found.get("HugePages_Free", "0").split()[0]) * 2**21
 
 
 def busy_seconds():

@@ -42,14 +42,14 @@ STORES = {store.name: store for store in (
     Store("rocksdb", "RocksDB, in process", "rocksdb"),
 )}
 DEFAULT_STORES = ("dunlin-shm", "dunlin-tcp", "redis-unix", "redis-tcp", "memcached-unix",
-                  "memcached-tcp", "libcuckoo")
+                  "memcached-tcp", "libcuckoo", "sharded-map", "rocksdb")
 
 
 def memory_for(records, value_bytes):
     """Generous: nobody is to evict or to refuse anything. Twice what the records take, and room for
-    what Dunlin keeps of three million replaced ones until their grace period is over."""
+    what Dunlin keeps of two million replaced ones until their grace period is over."""
     record = KEY_BYTES + value_bytes + 64
-    return 2 * records * record + 3_000_000 * record + 2**28
+    return 2 * records * record + 2_000_000 * record + 2**28
 
 
 def commands(dunlin_server, records, value_bytes):

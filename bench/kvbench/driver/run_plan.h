@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bench/kvbench/measure/points.h"
 #include "bench/kvbench/properties.h"
 #include "bench/kvbench/workload/workload.h"
 
@@ -22,6 +23,7 @@ struct RunPlan {
   bool spin = false;            // never sleep until an operation's time
   uint32_t apart = 0;           // return codes whose failures' latencies are kept apart, a bit each
   double interval_seconds = 1;  // of the time line
+  Keep keep = Keep::kNone;      // what of single operations; not read from properties
 };
 
 // InvalidArgument says which property, what was found and what is expected.

@@ -65,7 +65,7 @@ class Run {
   RunOutcome Go();
 
  private:
-  MetricSet Empty() const { return MetricSet(plan_.target > 0, plan_.apart); }
+  MetricSet Empty() const { return MetricSet(plan_.target > 0, plan_.apart, plan_.keep); }
   int64_t Now() const { return SystemClock::Shared().NowNanos() - start_; }
   void Start();
   void Watch();

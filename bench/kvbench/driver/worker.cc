@@ -24,7 +24,7 @@ Worker::Worker(Team& team, std::unique_ptr<BindingSession> session, uint64_t ind
                uint64_t operations)
     : team_(team),
       session_(std::move(session)),
-      recorder_(team.plan.target > 0, team.plan.apart),
+      recorder_(team.plan.target > 0, team.plan.apart, team.plan.keep),
       operations_(team.workload, *session_, recorder_, team.clock, team.plan.batch, index,
                   team.stop),
       index_(index),

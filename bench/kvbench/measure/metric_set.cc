@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/clock.h"
+
 namespace dunlin::kvbench {
 
 std::string_view MetricName(MetricId metric) {
@@ -22,6 +24,12 @@ MetricSet::Latency* MetricSet::Add(size_t slot) {
   return latencies_[slot].get();
 }
 
+// The time is taken here, as YCSB does: whoever wants it pays for it.
+void MetricSet::AddPoint(Latency& latency, uint64_t nanos, uint64_t since_schedule) const {
+  const int64_t millis = SystemClock::Shared().WallNanos() / 1'000'000;
+  latency.points.Add(keep_, millis, nanos, scheduled_ ? since_schedule : nanos);
+}
+
 void MetricSet::Merge(const MetricSet& other) {
   for (size_t slot = 0; slot < latencies_.size(); ++slot) {
     const Latency* from = other.latencies_[slot].get();
@@ -32,6 +40,7 @@ void MetricSet::Merge(const MetricSet& other) {
     if (to->scheduled != nullptr && from->scheduled != nullptr) {
       to->scheduled->Merge(*from->scheduled);
     }
+    if (keep_ != Keep::kNone) to->points.Merge(from->points);
   }
   for (size_t i = 0; i < kMetrics; ++i) {
     for (size_t j = 0; j < kReturns; ++j) returns_[i][j] += other.returns_[i][j];
@@ -42,6 +51,7 @@ void MetricSet::Reset() {
   for (const std::unique_ptr<Latency>& latency : latencies_) {
     if (latency == nullptr || latency->call.count() == 0) continue;
     latency->call.Reset();
+    latency->points.Clear();
     if (latency->scheduled != nullptr) latency->scheduled->Reset();
   }
   returns_ = {};
@@ -50,6 +60,14 @@ void MetricSet::Reset() {
 uint64_t MetricSet::CountOf(size_t returned) const {
   uint64_t sum = 0;
   for (const auto& each : returns_) sum += each[returned];
+  return sum;
+}
+
+uint64_t MetricSet::points_left_out() const {
+  uint64_t sum = 0;
+  for (const std::unique_ptr<Latency>& latency : latencies_) {
+    if (latency != nullptr) sum += latency->points.left_out();
+  }
   return sum;
 }
 

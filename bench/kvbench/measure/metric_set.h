@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bench/kvbench/binding.h"
+#include "bench/kvbench/measure/points.h"
 #include "common/base/histogram.h"
 
 namespace dunlin::kvbench {
@@ -38,11 +39,13 @@ class MetricSet {
     std::unique_ptr<Histogram> scheduled;  // from when the schedule had it begin, if there is one
     // Without a schedule an operation is meant to begin when it begins.
     const Histogram& intended() const { return scheduled == nullptr ? call : *scheduled; }
+    Points points;  // what is to be kept of them
   };
 
   // `scheduled`: there is a schedule. `apart`: which return codes' failures are kept apart
   // ("READ-NOT_FOUND"), a bit each; the others are together ("READ-FAILED").
-  explicit MetricSet(bool scheduled, uint32_t apart = 0) : scheduled_(scheduled), apart_(apart) {}
+  explicit MetricSet(bool scheduled, uint32_t apart = 0, Keep keep = Keep::kNone)
+      : scheduled_(scheduled), apart_(apart), keep_(keep) {}
 
   // Nanoseconds. `since_schedule` is ignored without a schedule.
   void Record(MetricId metric, size_t returned, uint64_t nanos, uint64_t since_schedule) {
@@ -51,6 +54,7 @@ class MetricSet {
     if (latency == nullptr) latency = Add(slot);
     latency->call.Record(nanos);
     if (latency->scheduled != nullptr) latency->scheduled->Record(since_schedule);
+    if (keep_ != Keep::kNone) AddPoint(*latency, nanos, since_schedule);
   }
   void CountReturn(MetricId metric, size_t returned) {
     ++returns_[static_cast<size_t>(metric)][returned];
@@ -65,6 +69,7 @@ class MetricSet {
     return returns_[static_cast<size_t>(metric)];
   }
   uint64_t CountOf(size_t returned) const;  // of all metrics
+  uint64_t points_left_out() const;
 
   // Calls visit(name, metric, success, latency or null) for everything that was measured, in one
   // order: a metric that only failed has a name without latency, whose return codes are to be told.
@@ -97,9 +102,11 @@ class MetricSet {
   bool AnyOf(MetricId metric) const;
   static std::string NameOf(MetricId metric, size_t kind);
   Latency* Add(size_t slot);
+  void AddPoint(Latency& latency, uint64_t nanos, uint64_t since_schedule) const;
 
   bool scheduled_;
   uint32_t apart_;
+  Keep keep_;
   std::array<std::unique_ptr<Latency>, kMetrics * kKinds> latencies_;
   std::array<std::array<uint64_t, kReturns>, kMetrics> returns_{};
 };

@@ -13,9 +13,9 @@ namespace dunlin::kvbench {
 class Recorder {
  public:
   // As MetricSet's.
-  explicit Recorder(bool scheduled, uint32_t apart = 0)
-      : recording_(std::make_unique<MetricSet>(scheduled, apart)),
-        spare_(new MetricSet(scheduled, apart)) {}
+  explicit Recorder(bool scheduled, uint32_t apart = 0, Keep keep = Keep::kNone)
+      : recording_(std::make_unique<MetricSet>(scheduled, apart, keep)),
+        spare_(new MetricSet(scheduled, apart, keep)) {}
   ~Recorder() {
     delete spare_.load();
     delete full_.load();

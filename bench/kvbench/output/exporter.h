@@ -16,6 +16,9 @@ class Exporter {
   void Write(std::string_view metric, std::string_view measurement, uint64_t value) {
     Add(metric, measurement, std::to_string(value));
   }
+  void Write(std::string_view metric, std::string_view measurement, int64_t value) {
+    Add(metric, measurement, std::to_string(value));
+  }
   void Write(std::string_view metric, std::string_view measurement, double value);
   // All that was written. Nothing may be written afterwards.
   virtual std::string Finish() = 0;

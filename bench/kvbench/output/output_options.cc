@@ -16,13 +16,30 @@ absl::Status Refused(std::string_view name, std::string_view expected, std::stri
 
 absl::Status ReadType(const Properties& properties, OutputOptions& options) {
   const std::string type = properties.Get("measurementtype", "hdrhistogram");
-  options.hdr_histogram = type == "hdrhistogram" || type == "hdrhistogram+histogram";
+  options.hdr_histogram = type.starts_with("hdrhistogram");
   options.plain_histogram = type == "histogram" || type == "hdrhistogram+histogram";
-  if (options.hdr_histogram || options.plain_histogram) return absl::OkStatus();
+  options.raw = type == "raw" || type == "hdrhistogram+raw";
+  options.series = type == "timeseries";
+  if (type == "hdrhistogram" || options.plain_histogram || options.raw || options.series) {
+    return absl::OkStatus();
+  }
   return Refused("measurementtype",
-                 "hdrhistogram, histogram or hdrhistogram+histogram (not implemented: raw, "
-                 "timeseries; kvbench.results has a time line)",
+                 "hdrhistogram, histogram, raw, timeseries, hdrhistogram+histogram or "
+                 "hdrhistogram+raw",
                  type);
+}
+
+absl::Status ReadPointOptions(const Properties& properties, OutputOptions& options) {
+  options.raw_file = properties.Get("measurement.raw.output_file", "");
+  DUNLIN_ASSIGN_OR_RETURN(const bool no_summary,
+                          properties.GetBool("measurement.raw.no_summary", false));
+  options.raw_summary = !no_summary;
+  DUNLIN_ASSIGN_OR_RETURN(options.series_millis, properties.GetInt("timeseries.granularity", 1000));
+  if (options.series_millis < 1) {
+    return Refused("timeseries.granularity", "milliseconds, at least 1",
+                   properties.Get("timeseries.granularity", ""));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadLatency(const Properties& properties, const RunPlan& plan,
@@ -41,8 +58,11 @@ absl::Status ReadLatency(const Properties& properties, const RunPlan& plan,
   return absl::OkStatus();
 }
 
-absl::Status ReadPercentiles(const Properties& properties, OutputOptions& options) {
-  const std::string text = properties.Get("hdrhistogram.percentiles", "50,95,99");
+absl::StatusOr<std::vector<double>> ReadPercentiles(const Properties& properties,
+                                                    const std::string& name,
+                                                    const std::string& otherwise) {
+  std::vector<double> percentiles;
+  const std::string text = properties.Get(name, otherwise);
   const char* at = text.data();
   const char* const end = at + text.size();
   while (true) {
@@ -50,16 +70,14 @@ absl::Status ReadPercentiles(const Properties& properties, OutputOptions& option
     double percent = 0;
     const auto [behind, error] = std::from_chars(at, end, percent);
     if (error != std::errc() || !(percent >= 0 && percent <= 100)) {
-      return Refused("hdrhistogram.percentiles", "numbers from 0 to 100 with commas between them",
-                     text);
+      return Refused(name, "numbers from 0 to 100 with commas between them", text);
     }
-    options.percentiles.push_back(percent);
+    percentiles.push_back(percent);
     at = behind;
     while (at < end && *at == ' ') ++at;
-    if (at == end) return absl::OkStatus();
+    if (at == end) return percentiles;
     if (*at++ != ',') {
-      return Refused("hdrhistogram.percentiles", "numbers from 0 to 100 with commas between them",
-                     text);
+      return Refused(name, "numbers from 0 to 100 with commas between them", text);
     }
   }
 }
@@ -70,7 +88,11 @@ absl::StatusOr<OutputOptions> ReadOutputOptions(const Properties& properties, co
   OutputOptions options;
   DUNLIN_RETURN_IF_ERROR(ReadType(properties, options));
   DUNLIN_RETURN_IF_ERROR(ReadLatency(properties, plan, options));
-  DUNLIN_RETURN_IF_ERROR(ReadPercentiles(properties, options));
+  DUNLIN_RETURN_IF_ERROR(ReadPointOptions(properties, options));
+  DUNLIN_ASSIGN_OR_RETURN(options.percentiles,
+                          ReadPercentiles(properties, "hdrhistogram.percentiles", "50,95,99"));
+  DUNLIN_ASSIGN_OR_RETURN(options.series_percentiles,
+                          ReadPercentiles(properties, "timeseries.percentiles", "95,99"));
   DUNLIN_ASSIGN_OR_RETURN(options.verbose,
                           properties.GetBool("measurement.histogram.verbose", false));
   DUNLIN_ASSIGN_OR_RETURN(const int64_t buckets, properties.GetInt("histogram.buckets", 1000));

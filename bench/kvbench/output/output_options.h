@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bench/kvbench/driver/run_plan.h"
+#include "bench/kvbench/measure/points.h"
 #include "bench/kvbench/properties.h"
 
 namespace dunlin::kvbench {
@@ -16,7 +18,13 @@ struct OutputOptions {
   Latency latency = Latency::kCall;
   bool hdr_histogram = true;     // measurementtype
   bool plain_histogram = false;  // in buckets of a millisecond
+  bool raw = false;              // every single operation
+  bool series = false;           // means over time
   std::vector<double> percentiles;
+  std::vector<double> series_percentiles;
+  int64_t series_millis = 1000;
+  std::string raw_file;  // is appended to; empty: standard output
+  bool raw_summary = true;
   bool verbose = false;
   size_t buckets = 1000;  // of the plain histogram
   bool nanoseconds = true;
@@ -29,6 +37,9 @@ struct OutputOptions {
   bool status = false;
   double status_seconds = 10;
   std::string label;
+
+  // What the driver has to keep for it.
+  Keep keep() const { return raw ? Keep::kAll : series ? Keep::kMilliseconds : Keep::kNone; }
 };
 
 // InvalidArgument says which property, what was found and what is expected.

@@ -1,10 +1,16 @@
 #include "bench/kvbench/output/report.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "bench/kvbench/output/java_double.h"
+#include "bench/kvbench/output/point_report.h"
+#include "common/base/status.h"
 
 namespace dunlin::kvbench {
 namespace {
@@ -17,14 +23,41 @@ class MetricWriter {
       : options_(options), exporter_(exporter) {}
 
   // `returns` may be null: they are told elsewhere, or there are none.
-  void Write(const std::string& name, const Histogram& histogram,
+  void Write(const std::string& name, const MetricSet::Latency& latency, bool intended,
              const std::array<uint64_t, kReturns>* returns) {
-    const bool both = options_.hdr_histogram && options_.plain_histogram;
-    if (options_.hdr_histogram) WriteHdr(both ? "Hdr" + name : name, histogram, returns);
-    if (options_.plain_histogram) WritePlain(both ? "Bucket" + name : name, histogram, returns);
+    const Histogram& histogram = intended ? latency.intended() : latency.call;
+    const bool two = options_.hdr_histogram && (options_.plain_histogram || options_.raw);
+    if (options_.hdr_histogram) WriteHdr(two ? "Hdr" + name : name, histogram, returns);
+    if (options_.plain_histogram) WritePlain(two ? "Bucket" + name : name, histogram, returns);
+    if (options_.raw) {
+      WriteRawSummary(two ? "Raw" + name : name, latency.points, intended, options_.raw_summary,
+                      exporter_);
+      // Of two, YCSB tells the first one alone.
+      if (!two) WriteReturns(name, returns);
+    }
+    if (options_.series) WriteTimeSeries(name, latency, intended, returns);
   }
 
  private:
+  void WriteTimeSeries(const std::string& name, const MetricSet::Latency& latency, bool intended,
+                       const std::array<uint64_t, kReturns>* returns) {
+    const Histogram& histogram = intended ? latency.intended() : latency.call;
+    const bool any = histogram.count() > 0;
+    exporter_.Write(name, "Operations", histogram.count());
+    exporter_.Write(name, "AverageLatency(us)",
+                    any ? histogram.Mean() / 1000 : std::numeric_limits<double>::quiet_NaN());
+    exporter_.Write(name, "MinLatency(us)",
+                    any ? static_cast<int64_t>(histogram.min() / 1000) : int64_t{-1});
+    exporter_.Write(name, "MaxLatency(us)",
+                    any ? static_cast<int64_t>(histogram.max() / 1000) : int64_t{-1});
+    for (const double percent : options_.series_percentiles) {
+      exporter_.Write(name, PercentileName(percent) + "PercentileLatency(us)",
+                      histogram.Percentile(percent) / 1000);
+    }
+    WriteReturns(name, returns);
+    WriteSeries(name, latency.points, intended, options_.series_millis, exporter_);
+  }
+
   void WriteHdr(const std::string& name, const Histogram& histogram,
                 const std::array<uint64_t, kReturns>* returns) {
     exporter_.Write(name, "Operations", histogram.count());
@@ -121,23 +154,31 @@ class MetricWriter {
   Exporter& exporter_;
 };
 
-void WriteMetrics(const RunOutcome& outcome, const OutputOptions& options, Exporter& exporter) {
+// visit(name, latency, intended, return codes or null) for each that is to be told.
+template <typename Visit>
+void ForEachTold(const RunOutcome& outcome, const OutputOptions& options, Visit visit) {
   using Latency = OutputOptions::Latency;
-  MetricWriter writer(options, exporter);
-  const Histogram none;
+  const MetricSet::Latency none;
   outcome.metrics.ForEach([&](const std::string& name, MetricId metric, bool success,
                               const MetricSet::Latency* latency) {
     const auto* returns = success ? &outcome.metrics.returns(metric) : nullptr;
-    const Histogram& call = latency == nullptr ? none : latency->call;
-    const Histogram& scheduled = latency == nullptr ? none : latency->intended();
+    const MetricSet::Latency& found = latency == nullptr ? none : *latency;
     // Nobody schedules the end of a thread.
     const bool call_alone = options.latency == Latency::kCall || metric == MetricId::kCleanup;
-    writer.Write(name, options.latency == Latency::kIntended && !call_alone ? scheduled : call,
-                 returns);
+    visit(name, found, options.latency == Latency::kIntended && !call_alone, returns);
     if (options.latency == Latency::kBoth && !call_alone) {
-      writer.Write(IntendedName(name), scheduled, nullptr);
+      visit(IntendedName(name), found, true, nullptr);
     }
   });
+}
+
+void WriteMetrics(const RunOutcome& outcome, const OutputOptions& options, Exporter& exporter) {
+  MetricWriter writer(options, exporter);
+  ForEachTold(outcome, options,
+              [&](const std::string& name, const MetricSet::Latency& latency, bool intended,
+                  const std::array<uint64_t, kReturns>* returns) {
+                writer.Write(name, latency, intended, returns);
+              });
 }
 
 void WriteCosts(const RunOutcome& outcome, Exporter& exporter) {
@@ -174,6 +215,30 @@ std::string PercentileName(double percent) {
 }
 
 std::string IntendedName(const std::string& metric) { return "Intended-" + metric; }
+
+absl::Status WriteRaw(const RunOutcome& outcome, const OutputOptions& options) {
+  if (!options.raw) return absl::OkStatus();
+  const std::string& path = options.raw_file;
+  FILE* const file = path.empty() ? stdout : fopen(path.c_str(), "ae");
+  bool failed = file == nullptr;
+  int error = errno;
+  ForEachTold(outcome, options,
+              [&](const std::string& name, const MetricSet::Latency& latency, bool intended,
+                  const std::array<uint64_t, kReturns>*) {
+                if (failed) return;
+                const std::string lines =
+                    RawLines(options.hdr_histogram ? "Raw" + name : name, latency.points, intended);
+                failed = fwrite(lines.data(), 1, lines.size(), file) != lines.size();
+                error = errno;
+              });
+  if (file != nullptr && (path.empty() ? fflush(file) : fclose(file)) != 0 && !failed) {
+    failed = true;
+    error = errno;
+  }
+  if (!failed) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kUnavailable,
+                    (path.empty() ? "standard output" : path) + ": " + strerror(error));
+}
 
 void WriteRun(const RunOutcome& outcome, const OutputOptions& options,
               const std::optional<Overhead>& overhead, Exporter& exporter) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "bench/kvbench/driver/overhead.h"
 #include "bench/kvbench/driver/runner.h"
 #include "bench/kvbench/output/exporter.h"
@@ -14,6 +15,10 @@ namespace dunlin::kvbench {
 // [CLIENT], [SERVER], [FABRIC].
 void WriteRun(const RunOutcome& outcome, const OutputOptions& options,
               const std::optional<Overhead>& overhead, Exporter& exporter);
+
+// The lines of every operation, where the measurement type is to have them: before the report, on
+// standard output or behind what the file has. An error names the file.
+absl::Status WriteRaw(const RunOutcome& outcome, const OutputOptions& options);
 
 // "50th", "1st", "99.9": a percentile as YCSB names it.
 std::string PercentileName(double percent);

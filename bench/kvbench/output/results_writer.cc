@@ -93,6 +93,7 @@ void FillCost(const RunOutcome& outcome, const ResultsInput& input, Cost* cost) 
     return static_cast<double>(nanos) / 1000 / operations * kMillion;
   };
   cost->set_client_cpu_us_per_million(per_million(outcome.client_cpu_nanos));
+  cost->set_memory_bytes_per_record(input.record_bytes);
   if (outcome.before.known && outcome.after.known) {
     cost->set_server_known(true);
     cost->set_server_cpu_us_per_million(

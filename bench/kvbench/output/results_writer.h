@@ -35,6 +35,7 @@ struct ResultsInput {
   // What the store took before this process loaded it; unset: it didn't, or it isn't known.
   std::optional<double> memory_before_load = std::nullopt;
   double records_loaded = 0;
+  double record_bytes = 0;  // what a record takes, where another process found it out; 0: unknown
   std::vector<std::string> remarks;
 };
 

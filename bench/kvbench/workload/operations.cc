@@ -50,7 +50,8 @@ Operations::Operations(Workload& workload, BindingSession& session, Recorder& re
       slots_(batch),
       records_(batch),
       first_(batch),
-      second_(batch) {}
+      second_(batch),
+      again_(batch) {}
 
 bool Operations::Transact(size_t count, uint64_t due) {
   firsts_ = seconds_ = 0;
@@ -59,7 +60,7 @@ bool Operations::Transact(size_t count, uint64_t due) {
   const Span span = Call(std::span(first_).first(firsts_));
   due_ = due == 0 ? span.start : due;
   Settle(count, span);
-  if (seconds_ > 0) WriteAgain(count, span);
+  if (seconds_ > 0) WriteAgain(span);
   return !config_.has(Action::kInsert) || SettleInserts(count);
 }
 
@@ -121,7 +122,7 @@ void Operations::Prepare(size_t index) {
       break;
   }
   slot.writes_again = true;
-  ++seconds_;
+  again_[seconds_++] = index;
 }
 
 // `number` is the one in the name.
@@ -154,7 +155,7 @@ std::string_view Operations::RecordOf(const Slot& slot, size_t index) {
 }
 
 Operations::Span Operations::Call(std::span<Request> requests) {
-  const uint64_t start = clock_.Now();
+  const uint64_t start = clock_.Start();
   if (!requests.empty()) session_.Execute(requests);
   return {start, clock_.Now()};
 }
@@ -165,6 +166,8 @@ void Operations::Settle(size_t count, Span span) {
   // A call may begin before its time only by what the clock's steps are off.
   const uint64_t late = span.end > due_ ? clock_.ToNanos(span.end - due_) : 0;
   MetricSet& set = recorder_.set();
+  // Asked first, as nobody could predict which slot is which.
+  const bool partial = config_.PartialUpdates();
   for (size_t i = 0; i < count; ++i) {
     Slot& slot = slots_[i];
     if (slot.action == Action::kScan) {
@@ -176,7 +179,7 @@ void Operations::Settle(size_t count, Span span) {
     const Request& request = first_[slot.request];
     slot.first = request.returned;
     const auto returned = static_cast<size_t>(request.returned);
-    if (!slot.writes_again || slot.action != Action::kUpdate) {
+    if (!partial || slot.action != Action::kUpdate) {
       const MetricId metric = MetricOf(request.op);
       set.Record(metric, returned, nanos, late);
       set.CountReturn(metric, returned);
@@ -226,13 +229,11 @@ size_t Operations::Check(const Slot& slot, const Request& read) {
 }
 
 // The second call: what was read, changed and written back.
-void Operations::WriteAgain(size_t count, Span first) {
-  const uint64_t start = clock_.Now();
+void Operations::WriteAgain(Span first) {
+  const uint64_t start = clock_.Start();
+  const std::span<const size_t> again = std::span(again_).first(seconds_);
   seconds_ = 0;
-  for (size_t i = 0; i < count; ++i) {
-    Slot& slot = slots_[i];
-    if (slot.writes_again) slot.writes_again = Merge(slot, i);
-  }
+  for (const size_t i : again) slots_[i].writes_again = Merge(slots_[i], i);
   if (seconds_ > 0) session_.Execute(std::span(second_).first(seconds_));
   const uint64_t end = clock_.Now();
 
@@ -241,10 +242,9 @@ void Operations::WriteAgain(size_t count, Span first) {
   const uint64_t late = end > due_ ? clock_.ToNanos(end - due_) : 0;
   MetricSet& set = recorder_.set();
   size_t next = 0;
-  for (size_t i = 0; i < count; ++i) {
+  for (const size_t i : again) {
     const Slot& slot = slots_[i];
     const bool modify = slot.action == Action::kReadModifyWrite;
-    if (!modify && (slot.action != Action::kUpdate || !config_.PartialUpdates())) continue;
     const Return returned = slot.writes_again ? second_[next++].returned : slot.first;
     const uint64_t nanos = modify ? clock_.ToNanos(second_ticks) : both;
     set.Record(MetricId::kUpdate, static_cast<size_t>(returned), nanos, late);

@@ -71,7 +71,7 @@ class Operations {
   bool SettleInserts(size_t count);
   void Verify(const Slot& slot, const Request& read);
   size_t Check(const Slot& slot, const Request& read);
-  void WriteAgain(size_t count, Span first);
+  void WriteAgain(Span first);
   bool Merge(Slot& slot, size_t index);
   bool InsertAll(std::span<Request> requests);
   bool WaitToRetry();
@@ -100,6 +100,7 @@ class Operations {
   std::vector<Slot> slots_;
   std::vector<std::string> records_;  // a slot's, where a record is composed
   std::vector<Request> first_, second_;
+  std::vector<size_t> again_;  // slots that write what they read: the first seconds_ of it
   size_t firsts_ = 0, seconds_ = 0;
   std::string field_content_;
   std::string trouble_;

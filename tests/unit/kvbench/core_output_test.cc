@@ -310,9 +310,13 @@ TEST(OutputOptions, ReadsPercentilesAndTypes) {
             (std::vector<double>{50, 99.9, 100}));
   EXPECT_TRUE(Read("measurementtype=hdrhistogram+histogram", 0)->plain_histogram);
   EXPECT_FALSE(Read("measurementtype=histogram", 0)->hdr_histogram);
+  EXPECT_EQ(Read("measurementtype=raw", 0)->keep(), Keep::kAll);
+  EXPECT_TRUE(Read("measurementtype=hdrhistogram+raw", 0)->hdr_histogram);
+  EXPECT_EQ(Read("measurementtype=timeseries", 0)->keep(), Keep::kMilliseconds);
+  EXPECT_EQ(Read("measurementtype=hdrhistogram", 0)->keep(), Keep::kNone);
   for (const char* text :
        {"hdrhistogram.percentiles=", "hdrhistogram.percentiles=50;99",
-        "hdrhistogram.percentiles=101", "hdrhistogram.percentiles=nan", "measurementtype=raw",
+        "hdrhistogram.percentiles=101", "hdrhistogram.percentiles=nan", "measurementtype=rawest",
         "measurement.interval=sometimes", "histogram.buckets=0", "status.interval=0"}) {
     EXPECT_FALSE(Read(text, 0).ok()) << text;
   }

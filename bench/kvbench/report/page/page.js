@@ -1,13 +1,15 @@
 // What is chosen, and what follows from it.
 
-const most_shown_at_first = 8;
+const most_shown_at_first = 10;
+const most_listed_at_first = 16;
+const most_runs_together = 100;
 
 const facets = [
   {name: "Store", of: (line) => line.binding || line.store},
   {name: "Threads", of: (line) => String(line.threads)},
   {name: "Batch", of: (line) => String(line.batch)},
   {name: "Target", of: (line) => (line.target ? tickText(formatRate(line.target)) : "none")},
-  {name: "Remark", of: (line) => line.remarks[0] || "none"},
+  {name: "Remark", of: (line) => line.remark || "none"},
 ];
 
 function chip(words, pressed, act) {
@@ -47,6 +49,18 @@ class Page {
     this.from_schedule = false;
     this.keep = (line) =>
       facets.every((facet) => !this.hidden.get(facet.name).has(facet.of(line)));
+    this.hideMost();
+  }
+
+  // Many stores in many settings are too much to begin with: one setting of all stores is shown, and
+  // the others can be chosen.
+  hideMost() {
+    for (const facet of facets.filter((each) => each.name !== "Store").reverse()) {
+      if (this.group.lines.filter(this.keep).length <= most_listed_at_first) return;
+      for (const value of unique(this.lines.map(facet.of)).slice(1)) {
+        this.hidden.get(facet.name).add(value);
+      }
+    }
   }
 
   // Lines that the reader ticked or unticked; of the others the fastest of each store, the
@@ -58,8 +72,8 @@ class Page {
     const best = [...collect(ranked, (line) => line.store).values()].map((members) => members[0]);
     const first = [...new Set([...best, ...lines])].slice(0, most_shown_at_first);
     for (const line of lines) {
-      const choice = this.ticked.get(line.name);
-      if (choice === undefined ? first.includes(line) : choice) shown.add(line.name);
+      const choice = this.ticked.get(line.id);
+      if (choice === undefined ? first.includes(line) : choice) shown.add(line.id);
     }
     return shown;
   }
@@ -69,18 +83,18 @@ class Page {
   giveStyles(lines, shown) {
     const taken = new Set();
     const without = [];
-    for (const name of [...shown].sort(compareNames)) {
-      const style = this.styles.get(name);
-      if (style === undefined || taken.has(style)) without.push(name);
+    for (const id of [...shown].sort(compareNames)) {
+      const style = this.styles.get(id);
+      if (style === undefined || taken.has(style)) without.push(id);
       else taken.add(style);
     }
     let next = 0;
-    for (const name of without) {
+    for (const id of without) {
       while (taken.has(next)) ++next;
       taken.add(next);
-      this.styles.set(name, next);
+      this.styles.set(id, next);
     }
-    for (const line of lines) line.style = this.styles.get(line.name);
+    for (const line of lines) line.style = this.styles.get(line.id);
   }
 
   operations() {
@@ -186,14 +200,16 @@ class Page {
     const more = lines.length > view.shown.size
       ? ` ${view.shown.size} of ${lines.length} lines are drawn below; tick others to see them.`
       : "";
-    part.querySelector(".lead").textContent = (view.operation ? `Latency of ${view.operation}, ` +
+    const shared = sharedSettings(lines, this.lines);
+    part.querySelector(".lead").textContent = (shared ? `All of them: ${shared}. ` : "") +
+        (view.operation ? `Latency of ${view.operation}, ` +
         (view.from_schedule ? "from the schedule where there was one"
           : "from the call to its end") +
         "." : "No operation was measured.") +
         (view.compared ? " Below a figure: how many times the baseline's in the same setting."
           : "") + more;
-    part.querySelector(".scroll").replaceChildren(headlineTable(lines, view, (name, ticked) => {
-      this.ticked.set(name, ticked);
+    part.querySelector(".scroll").replaceChildren(headlineTable(lines, view, (id, ticked) => {
+      this.ticked.set(id, ticked);
       this.draw();
     }));
     part.querySelector(".notes").replaceChildren(...notesOf(lines));
@@ -201,6 +217,7 @@ class Page {
 
   draw() {
     forgetCharts();
+    nameLines(this.lines.filter(this.keep));
     const operations = this.operations();
     if (!operations.includes(this.operation)) this.operation = operations[0] || "";
     this.drawFilters(operations);
@@ -213,7 +230,7 @@ class Page {
     };
     this.giveStyles(lines, view.shown);
     this.drawHeadline(lines, view);
-    const shown = lines.filter((line) => view.shown.has(line.name));
+    const shown = lines.filter((line) => view.shown.has(line.id));
     drawRates(shown);
     drawPercentiles(shown, view);
     drawCurves(shown, view);
@@ -221,11 +238,19 @@ class Page {
     drawIntended(shown, view);
     drawTime(shown, view);
     drawCosts(shown, view);
+    this.drawRuns(lines);
   }
 
-  drawRuns() {
-    document.getElementById("hosts").replaceChildren(...hostsPart(this.runs));
-    document.getElementById("each").replaceChildren(...this.runs.map(runPart));
+  // All of them, once; or, where nobody would find anything among so many, those of `lines`.
+  drawRuns(lines) {
+    const all = this.runs.length <= most_runs_together;
+    if (all && this.runs_drawn) return;
+    this.runs_drawn = true;
+    const part = section("runs", true);
+    part.querySelector(".lead").textContent = "All that is known of how " +
+        (all ? "these were made." : "those of the workload above were made.");
+    document.getElementById("each").replaceChildren(
+        ...(all ? this.runs : lines.flatMap((line) => line.runs)).map(runPart));
   }
 }
 
@@ -255,7 +280,7 @@ function start() {
   document.getElementById("page").hidden = false;
   const page = new Page(runs, String(data.baseline || ""));
   page.draw();
-  page.drawRuns();
+  document.getElementById("hosts").replaceChildren(...hostsPart(runs));
 }
 
 try {

@@ -98,6 +98,8 @@ function readRun(found, index) {
     host: found.host || {},
     release: String(found.release || ""),
     remarks: list(found.remarks).map(String),
+    // How it was set up, in the words of whoever did: not what went on during the run.
+    remark: String(properties["kvbench.remark"] || ""),
   };
 }
 
@@ -179,6 +181,7 @@ function makeLine(runs) {
     threads: first.threads,
     batch: first.batch,
     target: first.target,
+    remark: first.remark,
     runs,
     rate: spread(runs.map((run) => run.rate)),
     metrics: mergeMetrics(runs),
@@ -200,30 +203,52 @@ function collect(items, key_of) {
 
 const compareNames = (a, b) => a.localeCompare(b, "en", {numeric: true});
 
-// The same label in several settings has to be told apart by them. Settings that all lines share
-// are not in the names.
-function nameLines(groups) {
-  const lines = groups.flatMap((group) => group.lines);
-  const settings = [
-    ["threads", (line) => plural(line.threads, "thread", "threads")],
-    ["batch", (line) => (line.batch === 1 ? "one by one" : `${line.batch} at a time`)],
-    ["target", (line) => (line.target ? `target ${tickText(formatRate(line.target))}`
-      : "no target")],
-  ].filter(([name]) => new Set(lines.map((line) => line[name])).size > 1);
+const settings = [
+  ["threads", (line) => plural(line.threads, "thread", "threads")],
+  ["batch", (line) => (line.batch === 1 ? "one by one" : `${line.batch} at a time`)],
+  ["target", (line) => (line.target ? `target ${tickText(formatRate(line.target))}`
+    : "no target")],
+  ["remark", (line) => line.remark || "no remark"],
+];
+
+// In words, those settings in which `lines` differ from each other.
+function settingsOf(line, lines) {
+  return settings.filter(([name]) => new Set(lines.map((each) => each[name])).size > 1)
+      .map(([, text]) => text(line)).join(", ");
+}
+
+// Those in which `lines` are the same, and others of `all` are not.
+function sharedSettings(lines, all) {
+  const values = (name, among) => new Set(among.map((each) => each[name])).size;
+  return settings.filter(([name]) => values(name, lines) === 1 && values(name, all) > 1)
+      .map(([, text]) => text(lines[0])).join(", ");
+}
+
+// What tells each line from all others, whatever is shown.
+function identifyLines(lines) {
   for (const line of lines) {
-    line.setting = settings.map(([, text]) => text(line)).join(", ");
+    line.setting = settingsOf(line, lines);
+    line.id = JSON.stringify([line.label, line.setting]);
   }
+}
+
+// The same label in several settings has to be told apart by them. Settings that all of these lines
+// share are not in the names.
+function nameLines(lines) {
   const by_label = collect(lines, (line) => line.label);
   for (const line of lines) {
-    const ambiguous = new Set(by_label.get(line.label).map((each) => each.setting)).size > 1;
-    line.name = ambiguous ? `${line.label}, ${line.setting}` : line.label;
+    line.told = settingsOf(line, lines);
+    const same = by_label.get(line.label);
+    line.name = same.some((each) => each.setting !== line.setting)
+      ? `${line.label}, ${settingsOf(line, lines)}` : line.label;
   }
 }
 
 // Groups, each with its lines, the fastest first.
 function makeGroups(runs) {
   const group_key = (run) => JSON.stringify([run.phase, run.workload, run.size]);
-  const line_key = (run) => JSON.stringify([run.label, run.threads, run.batch, run.target]);
+  const line_key = (run) => JSON.stringify(
+      [run.label, run.threads, run.batch, run.target, run.remark]);
   const groups = [...collect(runs, group_key).entries()].map(([key, members]) => ({
     key,
     phase: members[0].phase,
@@ -235,7 +260,7 @@ function makeGroups(runs) {
   }));
   groups.sort((a, b) => (a.phase === "load" ? 1 : 0) - (b.phase === "load" ? 1 : 0) ||
       compareNames(a.workload, b.workload) || a.bytes - b.bytes);
-  nameLines(groups);
+  identifyLines(groups.flatMap((group) => group.lines));
   return groups;
 }
 

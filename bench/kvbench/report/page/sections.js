@@ -202,8 +202,8 @@ function drawCosts(lines, view) {
   grid.replaceChildren();
   if (part.hidden) return;
   part.querySelector(".lead").textContent = "Medians of each line's runs; without the lines for " +
-      "which a figure is not known. The driver is kvbench itself: the same operations on a store " +
-      "that does nothing.";
+      "which a figure is not known. The server's CPU is all that its process took, at rest " +
+      "as well. The driver is kvbench itself: the same operations on a store that does nothing.";
   const panel = (title, format, parts_of, apart = false) => {
     const rows = lines.map((line) => ({name: line.name, style: line.style, parts: parts_of(line)}))
         .filter((row) => row.parts.some((each) => known(each.value)));

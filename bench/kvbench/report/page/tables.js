@@ -51,7 +51,7 @@ function latencyOf(line, view) {
 }
 
 function lineDetails(line) {
-  return [line.name.endsWith(line.setting) ? "" : line.setting,
+  return [line.name.endsWith(line.told) ? "" : line.told,
     line.store === line.label ? "" : line.store].filter(Boolean).join("; ");
 }
 
@@ -60,16 +60,16 @@ function headlineRow(line, view, toggle) {
   const latency = latencyOf(line, view);
   const base_latency = base ? latencyOf(base, view) : null;
   const is_base = line.label === view.baseline;
-  const box = node("input", {type: "checkbox", checked: view.shown.has(line.name)});
-  box.addEventListener("change", () => toggle(line.name, box.checked));
+  const box = node("input", {type: "checkbox", checked: view.shown.has(line.id)});
+  box.addEventListener("change", () => toggle(line.id, box.checked));
   const cell = (name, text, below) => node("td", {"data-name": name}, text, sub(below));
   const rate = line.rate;
   return node("tr", {
-    class: [is_base ? "baseline" : "", view.shown.has(line.name) ? "" : "off"].join(" ").trim() ||
+    class: [is_base ? "baseline" : "", view.shown.has(line.id) ? "" : "off"].join(" ").trim() ||
         null,
   },
   node("th", {scope: "row"}, node("label", {}, box,
-      view.shown.has(line.name) ? swatch(line.style) : node("span"),
+      view.shown.has(line.id) ? swatch(line.style) : node("span"),
       node("span", {}, line.name, sub(lineDetails(line))))),
   cell("Throughput", formatRate(rate.median), line.runs.length > 1
     ? `${formatCount(rate.low)} to ${formatCount(rate.high)}` : "one run"),
