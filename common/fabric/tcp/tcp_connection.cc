@@ -1,20 +1,28 @@
 #include "common/fabric/tcp/tcp_connection.h"
 
+#include <algorithm>
 #include <string>
 
 #include "common/base/check.h"
+#include "common/base/processors.h"
 #include "common/base/status.h"
 #include "common/fabric/chain_frames.h"
 #include "common/fabric/on_mapping.h"
 
 namespace dunlin {
+namespace {
+
+constexpr uint32_t kSpinPolls = 100;  // each asks the kernel: some 30 us
+constexpr uint32_t kLongestSpinPause = 1023;
+
+}  // namespace
 
 std::unique_ptr<Channel> TcpConnection::OpenChannel(RegionAccess access) {
   return std::make_unique<TcpChannel>(stream_, std::move(access));
 }
 
 TcpChannel::TcpChannel(FrameStream& stream, RegionAccess access)
-    : stream_(stream), access_(std::move(access)) {
+    : stream_(stream), access_(std::move(access)), alone_(OneProcessor()) {
   stream_.ExpectChainReplies([this](std::span<const std::byte> body) { return TakeReply(body); });
 }
 
@@ -62,8 +70,13 @@ absl::Status TcpChannel::TakeReply(std::span<const std::byte> body) {
 uint32_t TcpChannel::Poll(Chain** finished, uint32_t max) {
   if (handed_back_ == posted_) return 0;
   // An error breaks the stream, which is looked at next.
-  if (stream_.unsent() != 0) stream_.SendNow().IgnoreError();
-  stream_.ReceiveChainReplies().IgnoreError();
+  const bool asked = answered_ != asked_;
+  if (stream_.unsent() != 0) {
+    stream_.SendNow().IgnoreError();
+    asked_ = posted_;
+  }
+  // What was asked for just now can't have been answered.
+  if (asked) stream_.ReceiveChainReplies().IgnoreError();
   const bool lost = !stream_.broken().ok();
   uint32_t n = 0;
   while (n < max && handed_back_ != posted_) {
@@ -83,7 +96,28 @@ uint32_t TcpChannel::Poll(Chain** finished, uint32_t max) {
 void TcpChannel::WaitFor(int64_t nanos) {
   if (handed_back_ == posted_ || !stream_.broken().ok()) return;
   if (chains_[handed_back_ % kDepth]->outcome != ChainOutcome::kPending) return;
-  stream_.WaitFor(nanos);
+  if (!SpinUntilAnswered()) stream_.WaitFor(nanos);
+}
+
+// Waking a thread takes longer than many an answer. Where looking was in vain, the server is
+// farther away or waits for this processor: looking pauses for twice as many waits each time.
+bool TcpChannel::SpinUntilAnswered() {
+  if (alone_ || unspun_ < spin_pause_) {
+    ++unspun_;
+    return false;
+  }
+  const uint32_t before = answered_;
+  for (uint32_t i = 0; i < kSpinPolls; ++i) {
+    PauseProcessor();
+    stream_.ReceiveChainReplies().IgnoreError();
+    if (answered_ != before || !stream_.broken().ok()) {
+      spin_pause_ = 0;
+      return true;
+    }
+  }
+  spin_pause_ = std::min(kLongestSpinPause, 2 * spin_pause_ + 1);
+  unspun_ = 0;
+  return false;
 }
 
 }  // namespace dunlin
