@@ -7,6 +7,7 @@
 #include "common/base/processors.h"
 #include "common/base/status.h"
 #include "common/fabric/chain_frames.h"
+#include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
 
 namespace dunlin {
@@ -44,6 +45,8 @@ void TcpChannel::Post(Chain* chain) {
     return;
   }
   chain->outcome = ChainOutcome::kPending;
+  chain->follow.wanted = chain->follow.wanted && access_.follows &&
+                         MayFollow(*chain, access_.region_bytes);
   ComposeChainRequests(*chain, 0, buffer_, [this](std::span<const std::byte> body) {
     stream_.Queue(LaneKind::kChainRequest, body);
   });
