@@ -1,29 +1,21 @@
 #include "common/fabric/tcp/tcp_connection.h"
 
-#include <algorithm>
 #include <string>
 
 #include "common/base/check.h"
-#include "common/base/processors.h"
 #include "common/base/status.h"
 #include "common/fabric/chain_frames.h"
 #include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
 
 namespace dunlin {
-namespace {
-
-constexpr uint32_t kSpinPolls = 100;  // each asks the kernel: some 30 us
-constexpr uint32_t kLongestSpinPause = 1023;
-
-}  // namespace
 
 std::unique_ptr<Channel> TcpConnection::OpenChannel(RegionAccess access) {
   return std::make_unique<TcpChannel>(stream_, std::move(access));
 }
 
 TcpChannel::TcpChannel(FrameStream& stream, RegionAccess access)
-    : stream_(stream), access_(std::move(access)), alone_(OneProcessor()) {
+    : stream_(stream), access_(std::move(access)) {
   stream_.ExpectChainReplies([this](std::span<const std::byte> body) { return TakeReply(body); });
 }
 
@@ -45,8 +37,8 @@ void TcpChannel::Post(Chain* chain) {
     return;
   }
   chain->outcome = ChainOutcome::kPending;
-  chain->follow.wanted = chain->follow.wanted && access_.follows &&
-                         MayFollow(*chain, access_.region_bytes);
+  chain->follow.wanted =
+      chain->follow.wanted && access_.follows && MayFollow(*chain, access_.region_bytes);
   ComposeChainRequests(*chain, 0, buffer_, [this](std::span<const std::byte> body) {
     stream_.Queue(LaneKind::kChainRequest, body);
   });
@@ -99,28 +91,7 @@ uint32_t TcpChannel::Poll(Chain** finished, uint32_t max) {
 void TcpChannel::WaitFor(int64_t nanos) {
   if (handed_back_ == posted_ || !stream_.broken().ok()) return;
   if (chains_[handed_back_ % kDepth]->outcome != ChainOutcome::kPending) return;
-  if (!SpinUntilAnswered()) stream_.WaitFor(nanos);
-}
-
-// Waking a thread takes longer than many an answer. Where looking was in vain, the server is
-// farther away or waits for this processor: looking pauses for twice as many waits each time.
-bool TcpChannel::SpinUntilAnswered() {
-  if (alone_ || unspun_ < spin_pause_) {
-    ++unspun_;
-    return false;
-  }
-  const uint32_t before = answered_;
-  for (uint32_t i = 0; i < kSpinPolls; ++i) {
-    PauseProcessor();
-    stream_.ReceiveChainReplies().IgnoreError();
-    if (answered_ != before || !stream_.broken().ok()) {
-      spin_pause_ = 0;
-      return true;
-    }
-  }
-  spin_pause_ = std::min(kLongestSpinPause, 2 * spin_pause_ + 1);
-  unspun_ = 0;
-  return false;
+  stream_.WaitFor(nanos);
 }
 
 }  // namespace dunlin

@@ -62,11 +62,9 @@ class TcpChannel final : public Channel {
  private:
   absl::Status TakeReply(std::span<const std::byte> body);
   bool Sendable(const Chain& chain) const;
-  bool SpinUntilAnswered();
 
   FrameStream& stream_;
   const RegionAccess access_;
-  const bool alone_;  // on the one processor that this thread may use
   std::vector<std::byte> buffer_;
   // In the order of their posting, from handed_back_ to posted_; those before answered_ are
   // finished. One that was refused is finished too, and is never asked for.
@@ -75,8 +73,6 @@ class TcpChannel final : public Channel {
   uint32_t answered_ = 0;
   uint32_t asked_ = 0;  // those before it were handed to the stream's sending
   uint32_t posted_ = 0;
-  uint32_t spin_pause_ = 0;  // for so many waits no looking
-  uint32_t unspun_ = 0;      // waits since that was set
 };
 
 }  // namespace dunlin

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/processors.h"
 #include "common/base/status.h"
 #include "common/fabric/verbs/verbs_channel.h"
 
@@ -36,6 +35,17 @@ VerbsLink::Buffers LinkBuffers(const VerbsParts& parts, const VerbsOptions& opti
   buffers.receive = parts.receive.bytes();
   buffers.receive_key = parts.receive.local_key();
   return buffers;
+}
+
+bool OneProcessor() {
+  cpu_set_t processors;
+  return ::sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) == 1;
+}
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
 }
 
 }  // namespace
@@ -263,7 +273,7 @@ bool VerbsConnection::SpinUntilSomething() {
     if (alone_) {
       ::sched_yield();
     } else {
-      PauseProcessor();
+      Pause();
     }
     Progress();
     if (link_.completions() != before || !broken_.ok()) return true;
