@@ -116,7 +116,7 @@ absl::Status Server::Prepare() {
   DUNLIN_RETURN_IF_ERROR(Watch(signals_.get(), Source::kSignal, 0, EPOLLIN));
   DUNLIN_RETURN_IF_ERROR(Watch(listener_->fd(), Source::kListener, 0, EPOLLIN));
   DUNLIN_RETURN_IF_ERROR(wake_.Open());
-  DUNLIN_RETURN_IF_ERROR(Watch(wake_.fd(), Source::kWake, 0, EPOLLIN | EPOLLET));
+  DUNLIN_RETURN_IF_ERROR(Watch(wake_.fd(), Source::kWake, 0, EPOLLIN));
   if (core_.snapshots() != nullptr) {
     DUNLIN_RETURN_IF_ERROR(Watch(core_.snapshots()->fd(), Source::kSnapshots, 0, EPOLLIN));
   }
@@ -226,7 +226,7 @@ void Server::Dispatch(uint64_t tag, uint32_t events) {
     case Source::kEndpoint:
       return ProgressEndpoint(*network_.endpoints[id]);
     case Source::kWake:
-      return;  // what is due is done in each turn
+      return wake_.Take();  // what is due is done in each turn
     case Source::kSnapshots:
       return core_.snapshots()->Attend(core_.tick());
   }

@@ -1,8 +1,10 @@
 #include "server/wake_timer.h"
 
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "common/base/check.h"
 #include "common/base/status.h"
@@ -13,6 +15,12 @@ absl::Status WakeTimer::Open() {
   timer_.Reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!timer_.valid()) return absl::ErrnoToStatus(errno, "timerfd_create");
   return absl::OkStatus();
+}
+
+void WakeTimer::Take() {
+  uint64_t expirations;
+  // Nothing to be read: it was set anew in between.
+  (void)!read(timer_.get(), &expirations, sizeof expirations);
 }
 
 void WakeTimer::Every(int milliseconds) {

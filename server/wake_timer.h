@@ -12,8 +12,10 @@ class WakeTimer {
  public:
   absl::Status Open();
 
-  // To be watched with EPOLLIN | EPOLLET: then it never needs to be read.
+  // Readable when it is time.
   int fd() const { return timer_.get(); }
+  // To be called then; without it there is no next time.
+  void Take();
 
   // From now on each `milliseconds`. Costs nothing if that is so already. REQUIRES: Open was OK.
   void Every(int milliseconds);
