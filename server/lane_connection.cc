@@ -49,7 +49,7 @@ LaneConnection::Progress LaneConnection::Apply(ServerCore& core) {
 LaneConnection::Progress LaneConnection::ReadRemote(ServerCore& core) {
   std::array<std::byte, kReadBytes> buffer;
   Transfer came = remote_->Receive(buffer);
-  last_read_ = came.bytes;
+  more_to_read_ = came.bytes != 0 && !came.drained;
   if (!came.why.empty()) return Break("receive: " + came.why);
   if (came.hung_up) hung_up_ = true;
   parser_.Append({buffer.data(), came.bytes});
@@ -69,7 +69,6 @@ LaneConnection::Progress LaneConnection::Read(ServerCore& core) {
     n = 0;
   }
   if (n == 0) hung_up_ = true;
-  last_read_ = static_cast<size_t>(n);
   parser_.Append({buffer.data(), static_cast<size_t>(n)});
   return Apply(core);
 }

@@ -50,8 +50,8 @@ class LaneConnection {
 
   int fd() const { return socket_.get(); }  // -1: a remote peer
   bool remote() const { return remote_ != nullptr; }
-  // How many bytes the last Read found.
-  size_t last_read() const { return last_read_; }
+  // Whether a remote peer may have sent more than the last Read took.
+  bool more_to_read() const { return more_to_read_; }
   int process_fd() const { return process_.get(); }
   UniqueFd ReleaseProcess() { return std::move(process_); }
   const LanePeer& peer() const { return peer_; }
@@ -86,7 +86,7 @@ class LaneConnection {
   bool waiting_ = false;
   bool backlog_ = false;  // messages were left unread because of too many unsent replies
   bool hung_up_ = false;
-  size_t last_read_ = 0;
+  bool more_to_read_ = false;
   uint64_t stalled_since_ = 0;
   uint64_t sent_total_ = 0;
   uint64_t stalled_at_total_ = 0;

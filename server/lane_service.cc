@@ -105,6 +105,7 @@ LaneResult Hello(ServerCore& core, LanePeer& peer, const control::HelloRequest& 
   out.set_huge_pages(core.config().huge_pages);
   out.set_token(session->token);
   out.set_nic_atomics(core.nic_atomics());
+  out.set_follows(true);
   if (peer.remote == nullptr) {
     output.region = {output.bytes.size(), session->read_only};
   } else {
@@ -361,15 +362,22 @@ LaneResult ChainReceived(ServerCore& core, LanePeer& peer, std::span<const std::
     return {};
   }
   const size_t at = output.bytes.size() + sizeof(LaneFrame);
-  const LaneFrame frame{static_cast<uint32_t>(received.reply_bytes),
-                        static_cast<uint16_t>(LaneKind::kChainReply), 0};
-  output.bytes.append(reinterpret_cast<const char*>(&frame), sizeof frame);
-  output.bytes.resize(at + received.reply_bytes);
-  std::span<std::byte> reply(reinterpret_cast<std::byte*>(output.bytes.data()) + at,
-                             received.reply_bytes);
+  const auto room = [&] {
+    output.bytes.resize(at + received.reply_bytes);
+    return std::span(reinterpret_cast<std::byte*>(output.bytes.data()) + at, received.reply_bytes);
+  };
+  const std::span<std::byte> reply = room();
   PlaceChainReply(received, reply);
   core.Execute(received.chain);
   FinishChainReply(received, reply);
+  if (received.chain.follow.wanted) {
+    Chain followed = TakeFollowed(received);
+    PlaceFollowed(received, followed, room());
+    core.Execute(followed);
+  }
+  const LaneFrame frame{static_cast<uint32_t>(received.reply_bytes),
+                        static_cast<uint16_t>(LaneKind::kChainReply), 0};
+  std::memcpy(output.bytes.data() + at - sizeof frame, &frame, sizeof frame);
   return {};
 }
 

@@ -115,6 +115,8 @@ absl::Status Server::Prepare() {
   if (!signals_.valid()) return Errno("signalfd");
   DUNLIN_RETURN_IF_ERROR(Watch(signals_.get(), Source::kSignal, 0, EPOLLIN));
   DUNLIN_RETURN_IF_ERROR(Watch(listener_->fd(), Source::kListener, 0, EPOLLIN));
+  DUNLIN_RETURN_IF_ERROR(wake_.Open());
+  DUNLIN_RETURN_IF_ERROR(Watch(wake_.fd(), Source::kWake, 0, EPOLLIN));
   if (core_.snapshots() != nullptr) {
     DUNLIN_RETURN_IF_ERROR(Watch(core_.snapshots()->fd(), Source::kSnapshots, 0, EPOLLIN));
   }
@@ -147,7 +149,8 @@ absl::Status Server::Run() {
   std::array<epoll_event, kMostEvents> events;
   bool more = false;
   while (!Finished()) {
-    int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, EpollWait(more));
+    if (!more) wake_.Every(WakePeriod());
+    int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, more ? 0 : -1);
     if (n < 0 && errno != EINTR) return Errno("epoll_wait");
     UpdateTick();
     for (int i = 0; i < n; ++i) Dispatch(events[i].data.u64, events[i].events);
@@ -170,8 +173,7 @@ absl::Status Server::Run() {
   return end_;
 }
 
-int Server::EpollWait(bool more) const {
-  if (more) return 0;
+int Server::WakePeriod() const {
   const uint64_t tick = core_.tick();
   const bool snapshots = core_.snapshots() != nullptr && core_.snapshots()->Due(tick);
   if (snapshots || core_.patrol().Due(tick) || core_.in_demand()) return 1;
@@ -223,6 +225,8 @@ void Server::Dispatch(uint64_t tag, uint32_t events) {
       return ProcessGone(id);
     case Source::kEndpoint:
       return ProgressEndpoint(*network_.endpoints[id]);
+    case Source::kWake:
+      return wake_.Take();  // what is due is done in each turn
     case Source::kSnapshots:
       return core_.snapshots()->Attend(core_.tick());
   }
@@ -437,7 +441,7 @@ void Server::ReadRemotes() {
     Serve(id, EPOLLIN);
     found = connections_.find(id);
     if (found == connections_.end()) continue;
-    found->second.readable = found->second.lane->last_read() != 0;
+    found->second.readable = found->second.lane->more_to_read();
     QueueRead(id, found->second);
   }
 }

@@ -20,6 +20,7 @@
 #include "server/patrol/pacer.h"
 #include "server/region.h"
 #include "server/snapshot/start.h"
+#include "server/wake_timer.h"
 
 namespace dunlin {
 
@@ -49,7 +50,15 @@ class Server {
   absl::Status Run();
 
  private:
-  enum class Source : uint64_t { kListener, kSignal, kConnection, kProcess, kEndpoint, kSnapshots };
+  enum class Source : uint64_t {
+    kListener,
+    kSignal,
+    kConnection,
+    kProcess,
+    kEndpoint,
+    kSnapshots,
+    kWake,
+  };
   static uint64_t Tag(Source source, uint64_t id) {
     return static_cast<uint64_t>(source) << 56 | id;
   }
@@ -104,7 +113,7 @@ class Server {
   void LogLoaded(const std::vector<uint64_t>& newer, int64_t nanos);
   // After the last session: a snapshot of all that is left. Whether it is made, or can't be.
   bool LastSnapshotDone();
-  int EpollWait(bool more) const;
+  int WakePeriod() const;
   void LogGrowthFaults();
   // The connection of a session, and the process of one that has lost its own.
   std::map<uint64_t, Entry>::iterator FindOpen(uint32_t session);
@@ -129,6 +138,7 @@ class Server {
   uint64_t growth_faults_ = 0;  // that were logged
 
   UniqueFd epoll_;
+  WakeTimer wake_;
   UniqueFd signals_;
   std::map<uint64_t, Entry> connections_;
   std::map<uint64_t, Lost> lost_;  // by the id that the connection had

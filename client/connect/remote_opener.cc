@@ -56,6 +56,7 @@ class RemoteOpener final : public Opener {
     access.region_bytes = welcome.region_bytes;
     access.read_only = request.read_only;
     access.domain = welcome.nic_atomics ? AtomicDomain::kNic : AtomicDomain::kCpu;
+    access.follows = welcome.follows;
     access.keys = welcome.keys;
     parts->channel = remote.OpenChannel(std::move(access));
     DUNLIN_RETURN_IF_ERROR(ReadSuperblock(welcome, deadline, *parts));

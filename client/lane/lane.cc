@@ -103,6 +103,7 @@ absl::StatusOr<Lane::Welcome> Lane::Hello(const HelloOptions& options, Deadline 
   welcome.huge_pages = answer.huge_pages();
   welcome.token = answer.token();
   welcome.nic_atomics = answer.nic_atomics();
+  welcome.follows = answer.follows();
   for (const control::MemoryKey& key : answer.keys()) {
     welcome.keys.push_back({key.offset(), key.bytes(), key.address(), key.key()});
   }

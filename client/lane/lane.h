@@ -63,6 +63,7 @@ class Lane {
     UniqueFd region;  // on shared memory
     uint64_t token = 0;
     bool nic_atomics = false;
+    bool follows = false;
     std::vector<MemoryKey> keys;
   };
   struct HelloOptions {

@@ -8,8 +8,9 @@ namespace dunlin {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-// How long one wait for a chain lasts before it is asked whether it still makes sense.
-constexpr int64_t kFirstWait = kMillisecond;
+// How long one wait for a chain lasts before it is asked whether it still makes sense. A wait that
+// ends before the kernel's next tick costs a virtual machine more than an answer takes.
+constexpr int64_t kFirstWait = 10 * kMillisecond;
 constexpr int64_t kLongestWait = 50 * kMillisecond;
 // This machine's clock and the server's drift apart by some 50 us a second.
 constexpr int64_t kTickReadPeriod = 10'000 * kMillisecond;

@@ -46,6 +46,22 @@ enum class ChainOutcome : uint8_t {
 };
 
 inline constexpr uint32_t kMaxWorks = 8;
+inline constexpr uint32_t kMostFollowed = 4;
+
+// A wish at the end of a chain whose last two works READ the two buckets of a key: to READ along,
+// behind them, the records of up to kMostFollowed slots that bear the fingerprint. A channel whose
+// chains are carried out where the region lies may grant it: it appends these READs, done, to the
+// chain (fabric/follow.h). Any other leaves the chain as it is, at the cost of a round trip more.
+struct Follow {
+  bool wanted = false;
+  uint32_t fingerprint = 0;
+  uint32_t whole_bytes = 0;  // blocks up to this are read whole,
+  uint32_t head_bytes = 0;   // longer ones so far
+  uint32_t local = 0;        // in the scratch: the first record,
+  uint32_t stride = 0;       // and from one to the next
+  uint64_t heap_start = 0;
+  uint64_t heap_bytes = 0;
+};
 
 struct Chain {
   Work work[kMaxWorks];
@@ -53,6 +69,7 @@ struct Chain {
   uint8_t writes = 0;   // of these, kWrite
   uint8_t atomics = 0;  // of these, kCompareSwap and kFetchAdd
   ChainOutcome outcome = ChainOutcome::kPending;
+  Follow follow;
   // Base of what `local` is relative to. It belongs to the fabric from Post until the chain is
   // handed back by Poll, as do `sink` and `tail`.
   std::byte* scratch = nullptr;
@@ -64,6 +81,7 @@ struct Chain {
     writes = 0;
     atomics = 0;
     outcome = ChainOutcome::kPending;
+    follow.wanted = false;
   }
   static constexpr uint32_t kWordVerbBytes = 8;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
 #include "common/layout/word.h"
 
@@ -32,21 +33,34 @@ class RequestBody {
   void AddBytes(const std::byte* from, uint32_t bytes) {
     buffer_.insert(buffer_.end(), from, from + bytes);
   }
-  void Close(bool continues) {
-    const ChainRequest request{count_, continues ? kChainContinues : 0};
+  void Continue() { Close(kChainContinues, nullptr); }
+  void End(const Follow& follow) {
+    if (!follow.wanted) return Close(0, nullptr);
+    const ChainFollow wire{follow.heap_start,  follow.heap_bytes, follow.fingerprint,
+                           follow.whole_bytes, follow.head_bytes, 0};
+    Close(kChainFollows, &wire);
+  }
+
+ private:
+  static constexpr size_t kHead =
+      sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork) + sizeof(ChainFollow);
+
+  void Close(uint32_t flags, const ChainFollow* follow) {
+    const ChainRequest request{count_, flags};
     std::memcpy(buffer_.data(), &request, sizeof request);
     std::memcpy(buffer_.data() + sizeof request, works_, count_ * sizeof works_[0]);
+    size_t head = sizeof request + count_ * sizeof works_[0];
+    if (follow != nullptr) {
+      std::memcpy(buffer_.data() + head, follow, sizeof *follow);
+      head += sizeof *follow;
+    }
     // The bytes follow the last work, not the last one there could have been.
-    const size_t gap = (kMaxWorks - count_) * sizeof works_[0];
-    const size_t head = sizeof request + count_ * sizeof works_[0];
+    const size_t gap = kHead - head;
     if (gap != 0)
       std::memmove(buffer_.data() + head, buffer_.data() + kHead, buffer_.size() - kHead);
     emit_({buffer_.data(), buffer_.size() - gap});
     Clear();
   }
-
- private:
-  static constexpr size_t kHead = sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork);
 
   void Clear() {
     count_ = 0;
@@ -64,7 +78,7 @@ void AddWrite(const Chain& chain, const Work& work, RequestBody& body) {
   const uint32_t total = work.length + work.tail_length;
   // One without bytes may be all there is, and a request has at least one work.
   if (total == 0) {
-    if (body.Room() == 0) body.Close(true);
+    if (body.Room() == 0) body.Continue();
     body.Add(work, work.remote, 0);
   }
   for (uint32_t done = 0; done < total;) {
@@ -74,7 +88,7 @@ void AddWrite(const Chain& chain, const Work& work, RequestBody& body) {
       piece = piece <= beyond ? 0 : piece - static_cast<uint32_t>(beyond);
     }
     if (piece == 0) {
-      body.Close(true);
+      body.Continue();
       continue;
     }
     body.Add(work, work.remote + done, piece);
@@ -113,7 +127,8 @@ bool ChainFitsFrames(const Chain& chain, uint32_t first) {
     read_before_write |= read;
     written += uint64_t{work.length} + work.tail_length;
   }
-  constexpr uint64_t kHead = sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork);
+  constexpr uint64_t kHead =
+      sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork) + sizeof(ChainFollow);
   return !read_before_write || written <= kMaxChainBody - kHead;
 }
 
@@ -126,24 +141,24 @@ void ComposeChainRequests(const Chain& chain, uint32_t first, std::vector<std::b
       AddWrite(chain, work, body);
       continue;
     }
-    if (body.Room() == 0) body.Close(true);
+    if (body.Room() == 0) body.Continue();
     body.Add(work, work.remote, work.length);
   }
-  body.Close(false);
+  body.End(chain.follow);
 }
 
-std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::byte> body) {
-  const uint64_t expected = ChainReplyBytes(chain, first);
+namespace {
+
+std::string WhyNotReply(uint64_t expected, std::span<const std::byte> body) {
   if (body.size() != expected) {
     return "chain reply: expected " + std::to_string(expected) + " bytes, found " +
            std::to_string(body.size());
   }
-  ChainReply reply;
-  std::memcpy(&reply, body.data(), sizeof reply);
-  if (reply.outcome != 0 || reply.reserved != 0) {
-    return "chain reply: outcome " + std::to_string(reply.outcome);
-  }
-  const std::byte* from = body.data() + sizeof reply;
+  return "";
+}
+
+// Returns what is behind.
+const std::byte* ApplyWorks(Chain& chain, uint32_t first, const std::byte* from) {
   for (uint32_t i = first; i < chain.count; ++i) {
     Work& work = chain.work[i];
     if (work.verb == Verb::kRead) {
@@ -155,24 +170,74 @@ std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::b
     }
     from += BytesReadBy(work);
   }
+  return from;
+}
+
+}  // namespace
+
+std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::byte> body) {
+  uint64_t expected = ChainReplyBytes(chain, first);
+  if (!chain.follow.wanted || body.size() < expected) {
+    if (std::string why = WhyNotReply(expected, body); !why.empty()) return why;
+  }
+  ChainReply reply;
+  std::memcpy(&reply, body.data(), sizeof reply);
+  if (reply.outcome != 0 || reply.reserved != 0) {
+    return "chain reply: outcome " + std::to_string(reply.outcome);
+  }
+  const std::byte* const behind = ApplyWorks(chain, first, body.data() + sizeof reply);
+  if (!chain.follow.wanted) return "";
+  const uint32_t asked = chain.count;
+  AppendFollowed(chain);
+  for (uint32_t i = asked; i < chain.count; ++i) expected += chain.work[i].length;
+  if (std::string why = WhyNotReply(expected, body); !why.empty()) {
+    chain.count = asked;
+    return why;
+  }
+  ApplyWorks(chain, asked, behind);
   return "";
 }
+
+namespace {
+
+// REQUIRES: a ChainFollow stands at the beginning of `from`.
+std::string TakeWish(std::span<const std::byte> from, uint64_t region_bytes,
+                     ReceivedChain* received) {
+  ChainFollow wire;
+  std::memcpy(&wire, from.data(), sizeof wire);
+  Follow& follow = received->chain.follow;
+  follow.wanted = true;
+  follow.heap_start = wire.heap_start;
+  follow.heap_bytes = wire.heap_bytes;
+  follow.fingerprint = wire.fingerprint;
+  follow.whole_bytes = wire.whole_bytes;
+  follow.head_bytes = wire.head_bytes;
+  if (wire.reserved != 0 || !MayFollow(received->chain, region_bytes) ||
+      received->reply_bytes + MostFollowedBytes(follow) > kMaxChainBody) {
+    return "chain: what it wants to be read along lies outside the region or is too much";
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string ParseChainRequest(std::span<const std::byte> body, uint64_t region_bytes,
                               bool read_only, ReceivedChain* received) {
   ChainRequest request{};
   if (body.size() < sizeof request) return "chain: cut short";
   std::memcpy(&request, body.data(), sizeof request);
-  if (request.count == 0 || request.count > kMaxWorks || (request.flags & ~kChainContinues) != 0) {
+  if (request.count == 0 || request.count > kMaxWorks || request.flags > kChainFollows) {
     return "chain: " + std::to_string(request.count) + " verbs, flags " +
            std::to_string(request.flags);
   }
-  uint64_t at = sizeof request + request.count * sizeof(ChainWork);
+  const bool follows = request.flags == kChainFollows;
+  const uint64_t works_end = sizeof request + request.count * sizeof(ChainWork);
+  uint64_t at = works_end + (follows ? sizeof(ChainFollow) : 0);
   if (body.size() < at) return "chain: cut short";
   Chain& chain = received->chain;
   chain.Clear();
   chain.scratch = const_cast<std::byte*>(body.data());
-  received->continues = (request.flags & kChainContinues) != 0;
+  received->continues = request.flags == kChainContinues;
   received->reply_bytes = sizeof(ChainReply);
   for (uint32_t i = 0; i < request.count; ++i) {
     ChainWork wire;
@@ -212,7 +277,7 @@ std::string ParseChainRequest(std::span<const std::byte> body, uint64_t region_b
   if (!ChainAllowed(chain, region_bytes, read_only)) {
     return "chain: outside the region, not aligned, or changes what it may only read";
   }
-  return "";
+  return follows ? TakeWish(body.subspan(works_end), region_bytes, received) : "";
 }
 
 void PlaceChainReply(ReceivedChain& received, std::span<std::byte> reply) {
@@ -221,6 +286,27 @@ void PlaceChainReply(ReceivedChain& received, std::span<std::byte> reply) {
     Work& work = received.chain.work[i];
     if (work.verb == Verb::kRead) work.sink = reply.data() + at;
     at += BytesReadBy(work);
+  }
+}
+
+Chain TakeFollowed(ReceivedChain& received) {
+  const uint32_t asked = received.chain.count;
+  const uint32_t more = AppendFollowed(received.chain);
+  Chain followed;
+  for (uint32_t i = 0; i < more; ++i) {
+    const Work& read = received.chain.work[asked + i];
+    followed.Read(read.remote, read.length, 0);
+    received.reply_bytes += read.length;
+  }
+  received.chain.count = asked;
+  return followed;
+}
+
+void PlaceFollowed(const ReceivedChain& received, Chain& followed, std::span<std::byte> reply) {
+  uint64_t at = received.reply_bytes;
+  for (uint32_t i = followed.count; i-- > 0;) {
+    at -= followed.work[i].length;
+    followed.work[i].sink = reply.data() + at;
   }
 }
 

@@ -18,13 +18,16 @@ namespace dunlin {
 // The index of the first atomic, or chain.count if there is none.
 uint32_t FirstAtomic(const Chain& chain);
 
-// How many bytes the body of the reply to the works from `first` on will have.
+// How many bytes the body of the reply to the works from `first` on will have, without what is read
+// along.
 uint64_t ChainReplyBytes(const Chain& chain, uint32_t first);
 
 // Whether the works from `first` on can go as frames: they read no more than a reply holds, and
 // where there is too much to be written for one request, nothing is read before the last WRITE.
 bool ChainFitsFrames(const Chain& chain, uint32_t first);
 
+// The wish of a chain that has one goes with the last body.
+//
 // Hands the bodies of the kChainRequests for the works from `first` on to `emit`, in order. A WRITE
 // that is too long for one is cut; every body but the last continues. `buffer` is room to compose
 // in. REQUIRES: first < chain.count, ChainFitsFrames(chain, first).
@@ -32,8 +35,10 @@ using EmitBody = std::function<void(std::span<const std::byte> body)>;
 void ComposeChainRequests(const Chain& chain, uint32_t first, std::vector<std::byte>& buffer,
                           const EmitBody& emit);
 
-// Puts what a reply brings into the results, sinks and scratch of the works from `first` on. Not
-// empty: the reply is not one to this chain, and why.
+// Puts what a reply brings into the results, sinks and scratch of the works from `first` on; READs
+// that were done along (follow.wanted) are appended. Not empty: the reply is not one to this chain,
+// and why; the works are then as they were, unless something was read along. REQUIRES:
+// MayFollow(chain, ...), if follow.wanted.
 std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::byte> body);
 
 // The server's side: a request as a chain that ExecuteChain can carry out. READs go to where the
@@ -50,6 +55,11 @@ std::string ParseChainRequest(std::span<const std::byte> body, uint64_t region_b
 
 // Before and after the execution. REQUIRES: `reply` has received.reply_bytes bytes, the same ones.
 void PlaceChainReply(ReceivedChain& received, std::span<std::byte> reply);
+// If received.chain.follow.wanted, after the execution: the READs that are to be done along. Their
+// bytes come behind the others; reply_bytes counts them from then on. Carry the returned chain out
+// once PlaceFollowed has told it where to.
+Chain TakeFollowed(ReceivedChain& received);
+void PlaceFollowed(const ReceivedChain& received, Chain& followed, std::span<std::byte> reply);
 void FinishChainReply(const ReceivedChain& received, std::span<std::byte> reply);
 
 }  // namespace dunlin

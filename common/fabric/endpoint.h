@@ -19,6 +19,7 @@ namespace dunlin {
 // What became of a Receive or Send.
 struct Transfer {
   size_t bytes = 0;      // 0 without more: nothing now
+  bool drained = false;  // Receive: nothing more now; what comes later turns up in Progress
   bool hung_up = false;  // the peer has ended the connection; what came before has been handed out
   std::string why;       // not empty: the connection is broken
 };

@@ -109,10 +109,13 @@ absl::StatusOr<FrameStream::Frame> FrameStream::Receive(Deadline deadline, Uniqu
 
 absl::Status FrameStream::ReceiveChainReplies() {
   DUNLIN_RETURN_IF_ERROR(broken_);
-  for (;;) {
+  for (bool more = true;;) {
     DUNLIN_ASSIGN_OR_RETURN(const bool other, TakeChainReplies());
     if (other) return BreakAsUnasked();
+    if (!more) return absl::OkStatus();
     DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(nullptr));
+    // Less than there was room for was all of it.
+    more = any && end_ == in_.size();
     if (!any) return absl::OkStatus();
   }
 }

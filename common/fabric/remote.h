@@ -32,6 +32,8 @@ struct RegionAccess {
   // kNic: atomics are posted to the adapter. kCpu: where the fabric can read and write by itself,
   // a chain's part from its first atomic on goes as a kChainRequest in the same round trip.
   AtomicDomain domain = AtomicDomain::kCpu;
+  // Where the server executes whole chains: it grants Chain::follow.
+  bool follows = false;
   // In the order of their offsets, without gaps, covering the region; empty where the server
   // executes whole chains (tcp).
   std::vector<MemoryKey> keys;

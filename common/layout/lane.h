@@ -119,15 +119,17 @@ struct GrowReply {
 static_assert(sizeof(GrowReply) == 8);
 
 // A chain, or what is left of it from its first atomic on, for the server to execute in order.
-// Behind the works come the bytes of its WRITEs, in the order of the works, without gaps. The
+// Behind the works come a ChainFollow if the flags say so, then the bytes of its WRITEs, in the
+// order of the works, without gaps. The
 // server answers with one ChainReply, in the order of the requests; a part that continues is not
 // answered.
 struct ChainRequest {
   uint32_t count;  // 1..kMaxWorks
-  uint32_t flags;  // kChainContinues or 0
+  uint32_t flags;  // kChainContinues, kChainFollows, or 0
 };
 static_assert(sizeof(ChainRequest) == 8);
 inline constexpr uint32_t kChainContinues = 1;
+inline constexpr uint32_t kChainFollows = 2;  // only where the server's welcome says so
 
 struct ChainWork {
   uint64_t remote;   // offset in the region
@@ -138,8 +140,21 @@ struct ChainWork {
 };
 static_assert(sizeof(ChainWork) == 32);
 
+// The last two works READ two buckets: the records that their slots name are to be read along
+// (Follow in fabric/chain.h).
+struct ChainFollow {
+  uint64_t heap_start;
+  uint64_t heap_bytes;
+  uint32_t fingerprint;
+  uint32_t whole_bytes;
+  uint32_t head_bytes;
+  uint32_t reserved;  // zero
+};
+static_assert(sizeof(ChainFollow) == 32);
+inline constexpr uint32_t kMostFollowedBytes = 512u << 10;
+
 // Then for each work in order: the bytes that a kRead read, the word that a verb on a word found
-// (8 bytes), nothing for a kWrite; without gaps.
+// (8 bytes), nothing for a kWrite; then the records read along; without gaps.
 struct ChainReply {
   uint32_t outcome;   // 0: all of it was executed; there is no other answer yet
   uint32_t reserved;  // zero
@@ -157,6 +172,7 @@ static_assert(std::has_unique_object_representations_v<LaneFrame> &&
               std::has_unique_object_representations_v<GrowReply> &&
               std::has_unique_object_representations_v<ChainRequest> &&
               std::has_unique_object_representations_v<ChainWork> &&
+              std::has_unique_object_representations_v<ChainFollow> &&
               std::has_unique_object_representations_v<ChainReply>);
 
 // Empty if a frame with this header may follow; otherwise why the connection must be closed.

@@ -61,6 +61,17 @@ class SlotWord {
   constexpr SizeClass size_class() const { return raw_ >> kClassShift & kClassMask; }
   constexpr uint64_t heap_offset() const { return (raw_ >> kOffsetShift) * kBlockUnit; }
 
+  // Whether the block lies in a heap of so many bytes. What a peer wrote is not trusted. REQUIRES:
+  // live().
+  constexpr bool InHeapOf(uint64_t heap_bytes) const {
+    const uint64_t bytes = size_class() == kRunClass ? kPageBytes : BlockBytes(size_class());
+    return heap_offset() + bytes <= heap_bytes;
+  }
+  // Whether it may be the slot of a key of this fingerprint.
+  constexpr bool Names(uint32_t of_fingerprint, uint64_t heap_bytes) const {
+    return fingerprint() == of_fingerprint && live() && InHeapOf(heap_bytes);
+  }
+
   constexpr SlotWord Frozen() const { return SlotWord(raw_ | kFrozenBit); }
   constexpr SlotWord Thawed() const { return SlotWord(raw_ & ~kFrozenBit); }
   constexpr SlotWord WithFingerprint(uint32_t fingerprint) const {
@@ -77,5 +88,13 @@ class SlotWord {
   uint64_t raw_ = 0;
 };
 static_assert(sizeof(SlotWord) == 8);
+
+// How much of a record is read at first: all of a block that is no longer than `whole`, else the
+// first `head` bytes, with header and key.
+constexpr uint32_t RecordReadBytes(SlotWord word, uint32_t whole, uint32_t head) {
+  if (word.size_class() == kRunClass) return head;
+  const uint32_t block = BlockBytes(word.size_class());
+  return block <= whole ? block : head < block ? head : block;
+}
 
 }  // namespace dunlin

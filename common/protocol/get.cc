@@ -118,7 +118,7 @@ Action Get::Cold(const Env& env, Chain& chain) {
   if (++attempts_ > env.max_attempts) return Finish(Result::kContended);
   lookup_.Place(env, key_);
   chain.Clear();
-  lookup_.AddBucketReads(env, chain);
+  lookup_.AddBucketReads(env, key_, mode_ != GetMode::kHead, chain);
   state_ = State::kBuckets;
   return Action::kPost;
 }
@@ -128,17 +128,15 @@ Action Get::OnBuckets(const Env& env, Chain& chain) {
     state_ = State::kCold;
     return Action::kRefresh;
   }
-  if (!lookup_.pending()) return OnMiss(env, chain);
-  chain.Clear();
-  lookup_.AddCandidateReads(env, key_, mode_ != GetMode::kHead, chain);
   state_ = State::kRecords;
-  return Action::kPost;
+  return OnRecords(env, chain);
 }
 
 Action Get::OnRecords(const Env& env, Chain& chain) {
   for (uint32_t i = 0; i < lookup_.batch(); ++i) {
     SlotWord word = lookup_.BatchWord(env, chain, i);
-    switch (MatchRecord(chain.work[i].data, word, key_, &view_)) {
+    const Work& read = lookup_.BatchRead(chain, i);
+    switch (MatchRecord(read.data, word, key_, &view_)) {
       case RecordMatch::kOtherKey:
         break;
       case RecordMatch::kTorn:
@@ -146,7 +144,7 @@ Action Get::OnRecords(const Env& env, Chain& chain) {
       case RecordMatch::kSameKey:
         found_ = {lookup_.BatchSlotAddress(env, i), word, view_.version, view_.expiry};
         stamp_ = lookup_.stamp();
-        return Accept(env, chain, chain.work[i].length);
+        return Accept(env, chain, read.length);
     }
   }
   if (!lookup_.pending()) return OnMiss(env, chain);

@@ -33,25 +33,46 @@ Lookup::Buckets Lookup::OnBuckets(const Env& env, const Key& key, const Chain& c
       saw_corrupt_ = true;
     }
   }
+  // The fabric chose by the same rule, in the same order, from these copies.
+  while (pending_ != 0 && first_record_ + batch_count_ < chain.count) TakeNext();
   return Buckets::kGood;
 }
 
-void Lookup::AddCandidateReads(const Env& env, const Key& key, bool whole, Chain& chain) {
+Lookup::Room Lookup::RoomFor(const Env& env, const Key& key, bool whole) {
+  const uint32_t base = CandidateOffset(*env.geometry, key.bytes);
+  const uint32_t stride = (env.scratch_bytes - base) / kCandidatesPerChain & ~7u;
+  const uint32_t longest = env.references ? kLargestSlabBlock : stride;
+  return {base, stride, whole ? longest : 0, kMaxRecordHead + key.bytes};
+}
+
+void Lookup::AddBucketReads(const Env& env, const Key& key, bool whole, Chain& chain) {
   const Geometry& g = *env.geometry;
-  const uint32_t head = kMaxRecordHead + key.bytes;
-  const uint32_t base = CandidateOffset(g, key.bytes);
-  const uint32_t room = (env.scratch_bytes - base) / kCandidatesPerChain & ~7u;
-  for (batch_count_ = 0; pending_ != 0 && batch_count_ < kCandidatesPerChain; ++batch_count_) {
-    uint32_t position = static_cast<uint32_t>(std::countr_zero(pending_));
-    pending_ &= pending_ - 1;
-    batch_[batch_count_] = static_cast<uint8_t>(position);
-    SlotWord word = SlotAt(env, chain, position);
-    uint32_t length = head;
-    if (word.size_class() != kRunClass) {
-      uint32_t block = BlockBytes(word.size_class());
-      length = whole && (env.references || block <= room) ? block : std::min(head, block);
-    }
-    chain.ReadByReference(g.RecordAddress(word), length, base + batch_count_ * room);
+  for (uint32_t b = 0; b < 2; ++b) {
+    chain.Read(placement_.bucket[b], g.bucket_bytes, b * g.bucket_bytes);
+  }
+  first_record_ = static_cast<uint8_t>(chain.count);
+  // Where READs are loads there are no round trips to be saved.
+  if (env.references) return;
+  const Room room = RoomFor(env, key, whole);
+  chain.follow = {
+      true,        FingerprintOf(key.hash), room.whole_bytes, room.head_bytes, room.base,
+      room.stride, g.heap_offset,           g.heap_bytes};
+}
+
+void Lookup::TakeNext() {
+  batch_[batch_count_++] = static_cast<uint8_t>(std::countr_zero(pending_));
+  pending_ &= pending_ - 1;
+}
+
+void Lookup::AddCandidateReads(const Env& env, const Key& key, bool whole, Chain& chain) {
+  const Room room = RoomFor(env, key, whole);
+  first_record_ = static_cast<uint8_t>(chain.count);
+  for (batch_count_ = 0; pending_ != 0 && batch_count_ < kCandidatesPerChain;) {
+    TakeNext();
+    const SlotWord word = BatchWord(env, chain, batch_count_ - 1u);
+    chain.ReadByReference(env.geometry->RecordAddress(word),
+                          RecordReadBytes(word, room.whole_bytes, room.head_bytes),
+                          room.base + (batch_count_ - 1u) * room.stride);
   }
 }
 

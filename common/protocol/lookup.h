@@ -22,22 +22,25 @@ class Lookup {
     placement_ = dunlin::Place(*env.geometry, env.directory, key.hash);
   }
 
-  void AddBucketReads(const Env& env, Chain& chain) const {
-    for (uint32_t b = 0; b < 2; ++b) {
-      chain.Read(placement_.bucket[b], env.geometry->bucket_bytes, b * env.geometry->bucket_bytes);
-    }
-  }
+  // Adds the READs of both buckets, and the wish that the candidates' records be read along;
+  // `whole` as below.
+  void AddBucketReads(const Env& env, const Key& key, bool whole, Chain& chain);
 
-  // After the bucket READs came back.
+  // After the bucket READs came back. Records that were read along are the first batch.
   Buckets OnBuckets(const Env& env, const Key& key, const Chain& chain);
 
+  // Whether there are candidates whose records were not read.
   bool pending() const { return pending_ != 0; }
 
   // Adds READs of the next candidates' records, at most kCandidatesPerChain: whole if `whole` and
   // the scratch has room, else header and key.
   void AddCandidateReads(const Env& env, const Key& key, bool whole, Chain& chain);
 
+  // The candidates whose records the last chain brought.
   uint32_t batch() const { return batch_count_; }
+  const Work& BatchRead(const Chain& chain, uint32_t i) const {
+    return chain.work[first_record_ + i];
+  }
   SlotWord BatchWord(const Env& env, const Chain& chain, uint32_t i) const {
     return SlotAt(env, chain, batch_[i]);
   }
@@ -59,6 +62,16 @@ class Lookup {
   const Placement& placement() const { return placement_; }
 
  private:
+  // Where records read by copying go, and how much of each is read.
+  struct Room {
+    uint32_t base;
+    uint32_t stride;
+    uint32_t whole_bytes;
+    uint32_t head_bytes;
+  };
+  static Room RoomFor(const Env& env, const Key& key, bool whole);
+  void TakeNext();
+
   static SlotWord SlotAt(const Env& env, const Chain& chain, uint32_t position) {
     const Geometry& g = *env.geometry;
     uint32_t n = g.slots_per_bucket;
@@ -70,6 +83,7 @@ class Lookup {
   uint64_t stamp_ = 0;
   uint32_t pending_ = 0;  // bit (bucket x slots + slot): fits, not read yet
   bool saw_corrupt_ = false;
+  uint8_t first_record_ = 0;  // the work of the chain that reads the batch's first record
   uint8_t batch_count_ = 0;
   uint8_t batch_[kCandidatesPerChain] = {};
 };

@@ -104,17 +104,13 @@ inline bool Fresh(const Env& env, uint64_t stamp) {
 
 inline bool Expired(uint64_t expiry, uint64_t now) { return expiry != 0 && expiry <= now; }
 
-// Whether the block that a slot names lies in the heap. What a peer wrote is not trusted.
-inline bool InHeap(const Geometry& g, SlotWord word) {
-  uint64_t bytes = word.size_class() == kRunClass ? kPageBytes : BlockBytes(word.size_class());
-  return word.heap_offset() + bytes <= g.heap_bytes;
-}
+inline bool InHeap(const Geometry& g, SlotWord word) { return word.InHeapOf(g.heap_bytes); }
 
 constexpr uint32_t RoundUp8(uint32_t n) { return (n + 7) & ~7u; }
 
 // Scratch of an operation: copies of the two buckets, the image of the record to be written (header
 // and key; the value is the chain's tail), then room for records read by copying.
-inline constexpr uint32_t kCandidatesPerChain = 4;
+inline constexpr uint32_t kCandidatesPerChain = kMostFollowed;
 inline constexpr uint32_t kMaxIntegerText = 20;
 
 inline uint32_t ImageOffset(const Geometry& g) { return 2 * g.bucket_bytes; }

@@ -126,12 +126,12 @@ Action Put::LockAndRead(const Env& env, Chain& chain) {
   lock_held_ = lock_free_.HeldBy(env.session, env.operation);
   chain.Clear();
   AddWrite(env, chain);
-  if (DUNLIN_MUTATION(kReadBeforeLock)) lookup_.AddBucketReads(env, chain);
+  if (DUNLIN_MUTATION(kReadBeforeLock)) lookup_.AddBucketReads(env, key_, false, chain);
   lock_work_ = static_cast<uint8_t>(chain.count);
   chain.CompareSwap(lock_address_, lock_free_.raw(), lock_held_.raw());
   // Behind the CAS: the lock must be held before the slots are sampled, or another insert of this
   // key could link between the sample and the lock.
-  if (!DUNLIN_MUTATION(kReadBeforeLock)) lookup_.AddBucketReads(env, chain);
+  if (!DUNLIN_MUTATION(kReadBeforeLock)) lookup_.AddBucketReads(env, key_, false, chain);
   state_ = State::kLock;
   return Action::kPost;
 }
@@ -147,18 +147,15 @@ Action Put::OnLock(const Env& env, Chain& chain) {
   bool stale = !seen.SameIdentity(lock_free_) ||
                lookup_.OnBuckets(env, key_, chain) == Lookup::Buckets::kStale;
   if (stale) return ReleaseThen(env, chain, Action::kRefresh, Result::kOk);
-  if (!lookup_.pending()) return OnAbsent(env, chain);
-  chain.Clear();
-  lookup_.AddCandidateReads(env, key_, false, chain);
   state_ = State::kHeads;
-  return Action::kPost;
+  return OnHeads(env, chain);
 }
 
 Action Put::OnHeads(const Env& env, Chain& chain) {
   for (uint32_t i = 0; i < lookup_.batch(); ++i) {
     SlotWord word = lookup_.BatchWord(env, chain, i);
     RecordView view;
-    switch (MatchRecord(chain.work[i].data, word, key_, &view)) {
+    switch (MatchRecord(lookup_.BatchRead(chain, i).data, word, key_, &view)) {
       case RecordMatch::kOtherKey:
         break;
       case RecordMatch::kTorn:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/layout/slot.h"
 #include "common/layout/word.h"
 #include "tests/conformance/fixture.h"
 
@@ -280,6 +281,36 @@ TEST_F(EffectsTest, WhatWasAskedForIsLeftAsItWas) {
     EXPECT_EQ(chain.work[i].local, asked.work[i].local);
     EXPECT_EQ(chain.work[i].compare, asked.work[i].compare);
     EXPECT_EQ(chain.work[i].swap, asked.work[i].swap);
+  }
+}
+
+// Two buckets of eight words at the beginning of the room, the rest a heap.
+TEST_F(EffectsTest, AWishToFollowIsGrantedWhollyOrNotAtAll) {
+  constexpr uint64_t kHeap = 128;
+  constexpr uint32_t kFingerprint = 9;
+  Bytes buckets(kHeap, std::byte{0});
+  const SizeClass small = ClassFor(48);
+  SetPlainWord(buckets.data() + 16, SlotWord::Make(256, small, kFingerprint, 1).raw());
+  SetPlainWord(buckets.data() + 24, SlotWord::Make(512, small, kFingerprint + 1, 1).raw());
+  SetPlainWord(buckets.data() + 72, SlotWord::Make(64, small, kFingerprint, 1).raw());
+  Store(channel(), at_, buckets);
+  Guarded scratch(1024);
+  Chain chain;
+  chain.scratch = scratch.data();
+  chain.Read(at_, 64, 0);
+  chain.Read(at_ + 64, 64, 64);
+  chain.follow = {true, kFingerprint, 128, 32, 512, 128, at_ + kHeap, kRoom - kHeap};
+  ASSERT_EQ(Carry(channel(), chain), ChainOutcome::kDone);
+  EXPECT_TRUE(scratch.intact());
+  EXPECT_TRUE(Same(scratch.inside().first(kHeap), buckets));
+  EXPECT_EQ(chain.count, traits().follows ? 4u : 2u);
+  const uint64_t offsets[] = {256, 64};
+  for (uint32_t i = 2; i < chain.count; ++i) {
+    const Work& work = chain.work[i];
+    EXPECT_EQ(work.remote, at_ + kHeap + offsets[i - 2]);
+    ASSERT_EQ(work.length, BlockBytes(small));
+    EXPECT_EQ(work.data, scratch.data() + 512 + (i - 2) * 128);
+    EXPECT_TRUE(Same({work.data, work.length}, Content(kHeap + offsets[i - 2], BlockBytes(small))));
   }
 }
 

@@ -74,7 +74,10 @@ class ServerSite final : public Site {
       beside_ = MakeShmOpener(server_->socket(), guard_);
     }
     // One thread of the server carries out all chains, each in one go.
-    if (fabric == "tcp") traits_.tears = false;
+    if (fabric == "tcp") {
+      traits_.tears = false;
+      traits_.follows = true;
+    }
   }
 
   const SiteTraits& traits() const override { return traits_; }

@@ -29,6 +29,8 @@ struct SiteTraits {
   bool executes_in_poll = false;
   // Whether a READ of more than a word can meet a WRITE half done.
   bool tears = true;
+  // Chain::follow is granted.
+  bool follows = false;
   // There is a server process, which can be stopped and killed.
   bool has_server = true;
   // Channel and lane share a connection, which breaks as one.

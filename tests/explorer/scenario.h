@@ -102,6 +102,7 @@ struct Scenario {
   bool index_may_fill = false;
   bool index_grows = false;  // a put that finds it full waits for a split
   bool references = false;   // READs by reference where the machines allow it
+  bool follows = false;      // records are read along with the buckets that name them
   bool one_session = false;  // the clients are operations of one session
   bool long_only = false;    // not in the short set
   uint32_t max_attempts = 10;

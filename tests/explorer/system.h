@@ -125,6 +125,8 @@ class System {
   // system_chain.cc: chains, word by word.
   // Posts; returns true if the chain is done at once and its completion needs no interleaving.
   bool Post(uint32_t c);
+  bool TakeWorks(uint32_t c, uint32_t first);
+  bool FollowSlots(uint32_t c);
   bool RunEager(uint32_t c);
   void Complete(uint32_t c);
   bool ChainDone(const Client& client) const;

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "common/fabric/follow.h"
 #include "common/layout/word.h"
 #include "tests/explorer/chain_steps.h"
 #include "tests/explorer/digest.h"
@@ -12,7 +13,13 @@ bool System::Post(uint32_t c) {
   k.posted = Clock(c);
   k.sampled = 0;
   k.phase = Phase::kChain;
-  for (uint32_t i = 0; i < k.chain.count; ++i) {
+  return TakeWorks(c, 0) && RunEager(c);
+}
+
+// The chain's works from `first` on are to be done.
+bool System::TakeWorks(uint32_t c, uint32_t first) {
+  Client& k = client(c);
+  for (uint32_t i = first; i < k.chain.count; ++i) {
     Work& work = k.chain.work[i];
     uint32_t bytes = TouchedBytes(work);
     if (work.remote > kRegionBytes || bytes > kRegionBytes - work.remote || work.remote % 8 != 0) {
@@ -32,7 +39,18 @@ bool System::Post(uint32_t c) {
     std::memset(target, 0, work.length);
     work.data = target;
   }
-  return RunEager(c);
+  return true;
+}
+
+// A fabric that grants the chain's wish reads on, word by word like any other, once all else of the
+// chain is done.
+bool System::FollowSlots(uint32_t c) {
+  Client& k = client(c);
+  Follow& follow = k.chain.follow;
+  if (!scenario_.follows || !follow.wanted || !ChainDone(k)) return false;
+  follow.wanted = false;
+  const uint32_t asked = k.chain.count;
+  return MayFollow(k.chain, kRegionBytes) && AppendFollowed(k.chain) != 0 && TakeWorks(c, asked);
 }
 
 bool System::ChainDone(const Client& k) const {
@@ -78,6 +96,7 @@ bool System::RunEager(uint32_t c) {
         again = true;
       }
     }
+    again = FollowSlots(c) || again;
   }
   return ChainDone(k) && CompletionIsLocal();
 }

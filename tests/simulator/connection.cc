@@ -7,6 +7,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/fabric/chain_frames.h"
+#include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
 
 namespace dunlin::simulator {
@@ -126,6 +127,9 @@ void SimulatedChannel::Post(Chain* chain) {
     return Finish(chain);
   }
   chain->outcome = ChainOutcome::kPending;
+  chain->follow.wanted = chain->follow.wanted && access_.follows &&
+                         connection_.link_->carrier() == Carrier::kFrames &&
+                         MayFollow(*chain, access_.region_bytes);
   connection_.link_->Post(chain, [this](Chain* done) {
     done->outcome = ChainOutcome::kDone;
     Finish(done);

@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/fabric/chain_frames.h"
+#include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
 
 namespace dunlin {
@@ -36,6 +37,8 @@ void TcpChannel::Post(Chain* chain) {
     return;
   }
   chain->outcome = ChainOutcome::kPending;
+  chain->follow.wanted =
+      chain->follow.wanted && access_.follows && MayFollow(*chain, access_.region_bytes);
   ComposeChainRequests(*chain, 0, buffer_, [this](std::span<const std::byte> body) {
     stream_.Queue(LaneKind::kChainRequest, body);
   });
@@ -62,8 +65,13 @@ absl::Status TcpChannel::TakeReply(std::span<const std::byte> body) {
 uint32_t TcpChannel::Poll(Chain** finished, uint32_t max) {
   if (handed_back_ == posted_) return 0;
   // An error breaks the stream, which is looked at next.
-  if (stream_.unsent() != 0) stream_.SendNow().IgnoreError();
-  stream_.ReceiveChainReplies().IgnoreError();
+  const bool asked = answered_ != asked_;
+  if (stream_.unsent() != 0) {
+    stream_.SendNow().IgnoreError();
+    asked_ = posted_;
+  }
+  // What was asked for just now can't have been answered.
+  if (asked) stream_.ReceiveChainReplies().IgnoreError();
   const bool lost = !stream_.broken().ok();
   uint32_t n = 0;
   while (n < max && handed_back_ != posted_) {

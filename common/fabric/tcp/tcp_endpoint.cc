@@ -59,7 +59,13 @@ class TcpEndpoint::Peer final : public EndpointPeer {
       n = recv(socket_.get(), buffer.data(), buffer.size(), 0);
     } while (n < 0 && errno == EINTR);
     if (n < 0) return Failed(errno);
-    return {static_cast<size_t>(n), n == 0, ""};
+    Transfer came;
+    came.bytes = static_cast<size_t>(n);
+    came.hung_up = n == 0;
+    // Less than there was room for was all of it, and the next byte makes a new edge. An end that
+    // an edge has told already would not.
+    came.drained = came.bytes < buffer.size() && !ending_;
+    return came;
   }
 
   Transfer Send(std::span<const std::byte> bytes) override {
@@ -68,7 +74,9 @@ class TcpEndpoint::Peer final : public EndpointPeer {
       n = send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
     if (n < 0) return Failed(errno);
-    return {static_cast<size_t>(n), false, ""};
+    Transfer sent;
+    sent.bytes = static_cast<size_t>(n);
+    return sent;
   }
 
   void SetTag(uint64_t tag) override { tag_ = tag; }
@@ -82,6 +90,7 @@ class TcpEndpoint::Peer final : public EndpointPeer {
 
   uint64_t tag() const { return tag_; }
   void Forget() { endpoint_ = nullptr; }
+  void NoteEnding() { ending_ = true; }
 
  private:
   TcpEndpoint* endpoint_;  // null once that is gone
@@ -89,6 +98,7 @@ class TcpEndpoint::Peer final : public EndpointPeer {
   const uint64_t number_;
   const std::string name_;
   uint64_t tag_ = 0;
+  bool ending_ = false;  // the peer will send no more, or the connection broke
 };
 
 TcpEndpoint::~TcpEndpoint() {
@@ -199,6 +209,7 @@ void TcpEndpoint::Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
     auto found = peers_.find(number);
     if (found == peers_.end()) continue;
     const uint32_t what = events[i].events;
+    if ((what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) found->second->NoteEnding();
     ready.push_back(
         {found->second->tag(), (what & ~uint32_t{EPOLLOUT}) != 0, (what & EPOLLOUT) != 0});
   }

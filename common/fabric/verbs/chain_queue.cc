@@ -37,6 +37,7 @@ void ChainQueue::Post(Chain* chain) {
   DUNLIN_CHECK(!free_.empty(), "at most depth() chains may be in flight");
   DUNLIN_CHECK(chain->count >= 1 && chain->count <= kMaxWorks);
   chain->outcome = ChainOutcome::kPending;
+  chain->follow.wanted = false;
   const uint32_t tag = free_.back();
   free_.pop_back();
   State& state = states_[tag];

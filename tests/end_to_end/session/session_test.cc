@@ -323,6 +323,8 @@ TEST_F(SessionTest, RoundTripsAndVerbsAreThoseOfTheDesign) {
     return std::pair(after.round_trips - before.round_trips, after.verbs - before.verbs);
   };
   using Cost = std::pair<uint64_t, uint64_t>;
+  // Where the server carries chains out, records are read along with their buckets.
+  const uint64_t along = testing::FabricUnderTest().name == "tcp" ? 1 : 0;
   auto put = [&] { Put("k", "v"); };
   auto get = [&] { Value("k"); };
   auto remove = [&] { session_->RemoveBytes(AsBytes("k")); };
@@ -330,14 +332,14 @@ TEST_F(SessionTest, RoundTripsAndVerbsAreThoseOfTheDesign) {
   EXPECT_EQ(cost(get), Cost(1, 2));  // known
   EXPECT_EQ(cost(put), Cost(1, 2));  // known: WRITE CAS
   session_->ForgetLocations();
-  EXPECT_EQ(cost(get), Cost(2, 3));  // cold: READ READ, READ
+  EXPECT_EQ(cost(get), Cost(2 - along, 3));  // cold: READ READ, READ
   session_->ForgetLocations();
-  EXPECT_EQ(cost(put), Cost(3, 7));     // cold, present: WRITE CAS READ READ, READ, CAS CAS
+  EXPECT_EQ(cost(put), Cost(3 - along, 7));  // cold, present: WRITE CAS READ READ, READ, CAS CAS
   EXPECT_EQ(cost(remove), Cost(1, 1));  // known: CAS
   EXPECT_EQ(cost(get), Cost(1, 2));     // cold, absent
   put();
   session_->ForgetLocations();
-  EXPECT_EQ(cost(remove), Cost(3, 4));  // cold: READ READ, READ, CAS
+  EXPECT_EQ(cost(remove), Cost(3 - along, 4));  // cold: READ READ, READ, CAS
 }
 
 TEST_F(SessionTest, EightWritersOfOneKeyAgree) {

@@ -12,6 +12,7 @@
 
 #include "common/base/check.h"
 #include "common/fabric/chain_frames.h"
+#include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
 
 namespace dunlin {
@@ -57,8 +58,20 @@ void Request(std::span<const std::byte> body, bool read_only) {
   PlaceChainReply(received, reply);
   ExecuteChain(received.chain, region);
   FinishChainReply(received, reply);
+  Bytes records(MostFollowedBytes(received.chain.follow));
+  if (received.chain.follow.wanted) {
+    DUNLIN_CHECK_EQ(reply.size(), ChainReplyBytes(received.chain, 0));
+    Chain followed = TakeFollowed(received);
+    DUNLIN_CHECK_LE(received.reply_bytes, uint64_t{kMaxChainBody});
+    DUNLIN_CHECK(followed.count == 0 || ChainAllowed(followed, kRegionBytes, true));
+    reply.resize(received.reply_bytes);
+    PlaceFollowed(received, followed, reply);
+    if (followed.count != 0) ExecuteChain(followed, region);
+    received.chain.scratch = records.data();
+    received.chain.follow.stride = static_cast<uint32_t>(records.size() / kMostFollowed);
+  }
   DUNLIN_CHECK(!read_only || std::equal(before.begin(), before.end(), region));
-  DUNLIN_CHECK_EQ(reply.size(), ChainReplyBytes(received.chain, 0));
+  DUNLIN_CHECK_EQ(reply.size(), received.reply_bytes);
   // The sender takes it.
   Bytes sinks(received.reply_bytes);
   size_t at = 0;

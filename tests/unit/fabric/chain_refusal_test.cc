@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ constexpr uint64_t kRegionBytes = 8192;
 struct Request {
   ChainRequest head{};
   std::vector<ChainWork> works;
+  std::optional<ChainFollow> follow;
   size_t payload = 0;
 
   Request& Add(Verb verb, uint64_t remote, uint32_t length) {
@@ -33,11 +35,13 @@ struct Request {
     return *this;
   }
   Bytes Body() const {
-    Bytes body(sizeof head + works.size() * sizeof works[0] + payload);
+    const size_t works_end = sizeof head + works.size() * sizeof works[0];
+    Bytes body(works_end + (follow ? sizeof *follow : 0) + payload);
     std::memcpy(body.data(), &head, sizeof head);
     if (!works.empty()) {
       std::memcpy(body.data() + sizeof head, works.data(), works.size() * sizeof works[0]);
     }
+    if (follow) std::memcpy(body.data() + works_end, &*follow, sizeof *follow);
     return body;
   }
   std::string Parse(bool read_only = false) const {
@@ -61,6 +65,54 @@ TEST(ParseChainRequestTest, TakesAGoodOne) {
   EXPECT_EQ(received.reply_bytes, sizeof(ChainReply) + 8 + 99);
 }
 
+Request GoodFollow() {
+  Request request = Request().Add(Verb::kRead, 0, 64).Add(Verb::kRead, 64, 64);
+  request.head.flags = kChainFollows;
+  request.follow = {4096, 4096, 5, 512, 80, 0};
+  return request;
+}
+
+TEST(ParseChainRequestTest, TakesAWishThatRecordsBeReadAlong) {
+  const Request request = GoodFollow();
+  const Bytes body = request.Body();
+  ReceivedChain received;
+  ASSERT_EQ(ParseChainRequest(body, kRegionBytes, true, &received), "");
+  const Follow& follow = received.chain.follow;
+  EXPECT_TRUE(follow.wanted);
+  EXPECT_EQ(follow.heap_start, 4096u);
+  EXPECT_EQ(follow.heap_bytes, 4096u);
+  EXPECT_EQ(follow.fingerprint, 5u);
+  EXPECT_EQ(follow.whole_bytes, 512u);
+  EXPECT_EQ(follow.head_bytes, 80u);
+  EXPECT_EQ(received.reply_bytes, sizeof(ChainReply) + 128);
+}
+
+TEST(ParseChainRequestTest, RefusesAWishThatLeavesTheRegionOrIsTooMuch) {
+  const auto changed = [](const std::function<void(Request&)>& change) {
+    Request request = GoodFollow();
+    change(request);
+    return request.Parse();
+  };
+  EXPECT_EQ(changed([](Request&) {}), "");
+  EXPECT_NE(changed([](Request& r) { ++r.follow->heap_bytes; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->heap_start = kRegionBytes + 8; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->heap_start = ~uint64_t{7}; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->heap_start += 4; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->whole_bytes = kMostFollowedBytes / 4 + 1; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->head_bytes = ~0u; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->reserved = 1; }), "");
+  EXPECT_NE(changed([](Request& r) { r.head.flags = kChainFollows | kChainContinues; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow.reset(); }), "");
+  EXPECT_NE(changed([](Request& r) { r.head.flags = 0; }), "");
+  EXPECT_NE(changed([](Request& r) { r.works[1].length = 60; }), "") << "no bucket";
+  EXPECT_NE(changed([](Request& r) { r.Add(Verb::kReadWord, 0, 8); }), "") << "not the last two";
+  EXPECT_NE(changed([](Request& r) {
+              for (int i = 0; i < 3; ++i) r.Add(Verb::kRead, 0, 64);
+            }),
+            "")
+      << "no room for the records";
+}
+
 TEST(ParseChainRequestTest, RefusesEveryBodyThatIsCutOrTooLong) {
   Bytes body = Good().Body();
   for (size_t bytes = 0; bytes < body.size(); ++bytes) {
@@ -82,7 +134,7 @@ TEST(ParseChainRequestTest, SaysWhatItRefuses) {
   EXPECT_THAT(changed([](Request& r) { r.head.count = 0; }), HasSubstr("0 verbs"));
   EXPECT_THAT(changed([](Request& r) { r.head.count = 9; }), HasSubstr("9 verbs"));
   EXPECT_THAT(changed([](Request& r) { r.head.count = 0xFFFFFFFF; }), HasSubstr("verbs"));
-  EXPECT_THAT(changed([](Request& r) { r.head.flags = 2; }), HasSubstr("flags 2"));
+  EXPECT_THAT(changed([](Request& r) { r.head.flags = 4; }), HasSubstr("flags 4"));
   EXPECT_THAT(changed([](Request& r) { r.works[1].verb = 5; }), HasSubstr("no verb 5"));
   EXPECT_THAT(changed([](Request& r) { r.works[1].verb = 0x101; }), HasSubstr("no verb 257"));
   EXPECT_THAT(changed([](Request& r) { r.works[1].length = 4; }), HasSubstr("a word of 4 bytes"));

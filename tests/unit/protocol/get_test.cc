@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/unit/protocol/store_testing.h"
 
 namespace dunlin::testing {
@@ -50,6 +53,37 @@ TEST_F(GetTest, ColdTakesTwo) {
   EXPECT_THAT(store_.chains, ElementsAre(kBuckets, "READ record"));
   EXPECT_EQ(get.found().slot_address, at.slot_address);
   EXPECT_EQ(get.found().version, at.version);
+}
+
+TEST_F(GetTest, ColdTakesOneWhereRecordsAreReadAlong) {
+  store_.follows = true;
+  store_.Place(twin_, "twin's");
+  Location at = store_.Place(key_, "value", {.bucket = 1});
+  Get get = Run();
+  EXPECT_EQ(get.result(), Result::kOk);
+  EXPECT_EQ(ValueOf(get), "value");
+  EXPECT_THAT(store_.chains, ElementsAre("READ b1, READ b2, READ record, READ record"));
+  EXPECT_EQ(get.found().slot_address, at.slot_address);
+  EXPECT_EQ(get.found().version, at.version);
+}
+
+TEST_F(GetTest, AMissBesideATwinTakesOneWhereRecordsAreReadAlong) {
+  store_.follows = true;
+  store_.Place(twin_, "value");
+  EXPECT_EQ(Run().result(), Result::kNotFound);
+  EXPECT_THAT(store_.chains, ElementsAre("READ b1, READ b2, READ record"));
+}
+
+TEST_F(GetTest, MoreTwinsThanAreReadAlongTakeOneMore) {
+  store_.follows = true;
+  std::vector<std::string> names;
+  for (int i = 0; i < 5; ++i) names.push_back("twin" + std::to_string(i));
+  for (const std::string& name : names) store_.Place(Store::MakeKey(name, kHash), name);
+  store_.Place(key_, "value", {.bucket = 1});
+  EXPECT_EQ(ValueOf(Run()), "value");
+  EXPECT_THAT(store_.chains,
+              ElementsAre("READ b1, READ b2, READ record, READ record, READ record, READ record",
+                          "READ record, READ record"));
 }
 
 TEST_F(GetTest, FindsTheKeyInItsSecondBucket) {

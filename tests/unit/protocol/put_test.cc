@@ -80,6 +80,23 @@ TEST_F(PutTest, ColdAndPresentTakesThree) {
   ASSERT_EQ(store_.freed.size(), 1u);
 }
 
+TEST_F(PutTest, ColdAndPresentTakesTwoWhereRecordsAreReadAlong) {
+  store_.follows = true;
+  store_.Place(key_, kOld);
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_THAT(store_.chains, ElementsAre(std::string(kLock) + ", READ head", kReplace));
+  EXPECT_EQ(Stored(), "mine");
+  EXPECT_TRUE(LockIsFree());
+}
+
+TEST_F(PutTest, AbsentBesideATwinTakesTwoWhereRecordsAreReadAlong) {
+  store_.follows = true;
+  store_.Place(twin_, "twin's");
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_THAT(store_.chains, ElementsAre(std::string(kLock) + ", READ record", kInsert));
+  EXPECT_EQ(Stored(), "mine");
+}
+
 TEST_F(PutTest, ColdAndAbsentTakesTwo) {
   Put put = Run();
   EXPECT_EQ(put.result(), Result::kOk);

@@ -1,8 +1,11 @@
 #include "tests/unit/protocol/store_testing.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "common/fabric/follow.h"
 #include "common/layout/checksum.h"
 #include "common/protocol/record_view.h"
 #include "common/protocol/scan.h"
@@ -103,6 +106,11 @@ void Store::CarryOut() {
     if (!text.empty()) text += ", ";
     text += Describe(chain_.work[i]);
     if (outcome == ChainOutcome::kDone) Execute(chain_.work[i]);
+    const bool last = i + 1 == chain_.count && outcome == ChainOutcome::kDone;
+    if (!last || !follows || !chain_.follow.wanted) continue;
+    chain_.follow.wanted = false;
+    EXPECT_TRUE(MayFollow(chain_, geometry.heap_offset + geometry.heap_bytes));
+    AppendFollowed(chain_);
   }
   chains.push_back(text);
   chain_.outcome = outcome;

@@ -34,6 +34,7 @@ class Store {
   std::function<void()> on_deliver;  // a machine has something to be copied, and no sink for it
   ChainOutcome outcome = ChainOutcome::kDone;  // of the chain that `before_chain` is called for
   bool no_memory = false;
+  bool follows = false;  // records are read along with their buckets
   int waits = 0;
   int refreshes = 0;
   std::vector<Freed> freed;
