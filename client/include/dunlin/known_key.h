@@ -22,7 +22,7 @@ class SessionImpl;
 //
 // Owns a copy of the key; a cache line, and the heap's for a key of over 20 bytes. A copy of a
 // KnownKey is as good as the first. Not thread safe: one thread at a time.
-class alignas(64) DUNLIN_EXPORT KnownKey {
+class DUNLIN_EXPORT KnownKey {
  public:
   KnownKey() = default;  // the empty key, which every call refuses
   explicit KnownKey(Bytes key);
@@ -60,7 +60,7 @@ class alignas(64) DUNLIN_EXPORT KnownKey {
   }
   void Swap(KnownKey& other) noexcept;
 
-  Where where_;
+  alignas(64) Where where_;
   uint32_t bytes_ = 0;
   std::byte inside_[kInside] = {};  // or, of a longer key, the pointer to its bytes
 };
