@@ -25,7 +25,7 @@ PURE_BASE = tuple(f"common/base/{name}.h" for name in
 # What every fabric shares: the contract, and what is built on words and sockets alone.
 FABRIC_CONTRACT = ("common/base/", "common/layout/") + tuple(
     f"common/fabric/{name}.h" for name in
-    ("atomic_agent", "chain", "chain_frames", "endpoint", "fabric", "frame_port", "frame_stream",
+    ("atomic_agent", "chain", "chain_frames", "endpoint", "fabric", "follow", "frame_port", "frame_stream",
      "on_mapping", "remote"))
 
 # (folder, what its files may include of the project). The first folder that fits a file counts. A

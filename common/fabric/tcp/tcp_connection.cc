@@ -65,13 +65,14 @@ absl::Status TcpChannel::TakeReply(std::span<const std::byte> body) {
 uint32_t TcpChannel::Poll(Chain** finished, uint32_t max) {
   if (handed_back_ == posted_) return 0;
   // An error breaks the stream, which is looked at next.
-  const bool asked = answered_ != asked_;
-  if (stream_.unsent() != 0) {
+  const bool sends = stream_.unsent() != 0;
+  const bool all_new = sends && answered_ == sent_;
+  if (sends) {
     stream_.SendNow().IgnoreError();
-    asked_ = posted_;
+    sent_ = posted_;
   }
   // What was asked for just now can't have been answered.
-  if (asked) stream_.ReceiveChainReplies().IgnoreError();
+  if (!all_new) stream_.ReceiveChainReplies().IgnoreError();
   const bool lost = !stream_.broken().ok();
   uint32_t n = 0;
   while (n < max && handed_back_ != posted_) {

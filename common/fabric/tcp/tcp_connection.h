@@ -71,7 +71,7 @@ class TcpChannel final : public Channel {
   std::array<Chain*, kDepth> chains_{};
   uint32_t handed_back_ = 0;
   uint32_t answered_ = 0;
-  uint32_t asked_ = 0;  // those before it were handed to the stream's sending
+  uint32_t sent_ = 0;  // those before it were sent by Poll; the lane may have sent more
   uint32_t posted_ = 0;
 };
 

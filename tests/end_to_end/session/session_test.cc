@@ -335,8 +335,8 @@ TEST_F(SessionTest, RoundTripsAndVerbsAreThoseOfTheDesign) {
   EXPECT_EQ(cost(get), Cost(2 - along, 3));  // cold: READ READ, READ
   session_->ForgetLocations();
   EXPECT_EQ(cost(put), Cost(3 - along, 7));  // cold, present: WRITE CAS READ READ, READ, CAS CAS
-  EXPECT_EQ(cost(remove), Cost(1, 1));  // known: CAS
-  EXPECT_EQ(cost(get), Cost(1, 2));     // cold, absent
+  EXPECT_EQ(cost(remove), Cost(1, 1));       // known: CAS
+  EXPECT_EQ(cost(get), Cost(1, 2));          // cold, absent
   put();
   session_->ForgetLocations();
   EXPECT_EQ(cost(remove), Cost(3 - along, 4));  // cold: READ READ, READ, CAS

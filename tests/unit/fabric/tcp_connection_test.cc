@@ -122,6 +122,29 @@ class TcpConnectionTest : public ::testing::Test {
   std::unique_ptr<Channel> channel_;
 };
 
+TEST_F(TcpConnectionTest, AChainThatTheLaneSentComesBack) {
+  Chain first;
+  first.ReadWord(0);
+  channel_->Post(&first);
+  ASSERT_TRUE(connection_->SendUntil(0, Late()).ok());
+  std::vector<Bytes> requests = Requests();
+  ASSERT_EQ(requests.size(), 1u);
+  Say(ReplyTo(requests[0]));
+  EXPECT_EQ(Poll().size(), 1u);
+  // And again, with another one posted meanwhile.
+  Chain second;
+  Chain third;
+  second.ReadWord(0);
+  third.ReadWord(8);
+  channel_->Post(&second);
+  ASSERT_TRUE(connection_->SendUntil(0, Late()).ok());
+  channel_->Post(&third);
+  size_t back = Poll().size();
+  for (const Bytes& each : Requests()) Say(ReplyTo(each));
+  back += Poll().size();
+  EXPECT_EQ(back, 2u);
+}
+
 TEST_F(TcpConnectionTest, RepliesThatComeByteByByte) {
   std::vector<Chain> chains(3);
   Bytes replies;
