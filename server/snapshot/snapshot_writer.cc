@@ -14,7 +14,8 @@
 namespace dunlin {
 namespace {
 
-constexpr size_t kMostSpares = 4;
+// As many as may be queued: memory that is given back has to be cleared by the kernel once more.
+constexpr size_t kMostSpares = SnapshotWriter::kMostQueuedBytes >> 20;
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 size_t CostOf(const SnapshotBatch& batch) {
