@@ -26,6 +26,10 @@ namespace dunlin {
 // Ordering between chains. A chain that is posted after the completion of another was polled takes
 // effect after it. Two chains in flight at once are ordered by nothing.
 //
+// Following. A chain's wish (Follow in chain.h) is granted wholly or not at all. READs that were
+// done along are appended to the chain: each was sampled after the slot that names its record, and
+// after everything else in the chain.
+//
 // Sizes. A READ or WRITE of no bytes inside the region or at its end is allowed and does nothing. A
 // chain may read 1 MiB in all beside its words, and write 1 MiB, or if nothing but WRITEs comes
 // before its last WRITE as much as lengths can say (below 4 GiB each). A fabric may refuse more.
