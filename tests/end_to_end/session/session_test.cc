@@ -457,15 +457,21 @@ TEST_F(SessionTest, GetsCostTheServerNothing) {
     body();
     return std::pair(server_->CpuNanos() - before, std::chrono::steady_clock::now() - begin);
   };
-  auto [busy, busy_time] = span([&] {
-    const int gets = fabric_.name == "shm" ? 1'000'000 : 10'000;
-    for (int i = 0; i < gets; ++i) session_->GetInto(AsBytes("k"), buffer);
-  });
-  // sleeps to measure what the server costs over the same time with nobody calling
-  auto [idle, idle_time] = span([&] { std::this_thread::sleep_for(busy_time); });
-  double idle_rate = static_cast<double>(idle) / static_cast<double>(idle_time.count());
-  EXPECT_LE(static_cast<double>(busy),
-            idle_rate * static_cast<double>(busy_time.count()) + 10'000'000);
+  // Where the kernel counts in ticks of 10 ms, one may fall on an idle server's wake-up by chance.
+  // A server that gets cost something pays each time.
+  constexpr int kTries = 3;
+  for (int left = kTries; left > 0; --left) {
+    const auto [busy, busy_time] = span([&] {
+      const int gets = fabric_.name == "shm" ? 1'000'000 : 10'000;
+      for (int i = 0; i < gets; ++i) session_->GetInto(AsBytes("k"), buffer);
+    });
+    // sleeps to measure what the server costs over the same time with nobody calling
+    const auto [idle, idle_time] = span([time = busy_time] { std::this_thread::sleep_for(time); });
+    const double idle_rate = static_cast<double>(idle) / static_cast<double>(idle_time.count());
+    const double allowed = idle_rate * static_cast<double>(busy_time.count()) + 10'000'000;
+    if (static_cast<double>(busy) <= allowed) return;
+    if (left == 1) FAIL() << "gets cost " << busy << " ns of " << allowed << " allowed";
+  }
 }
 
 }  // namespace
