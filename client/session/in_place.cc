@@ -45,6 +45,15 @@ void SessionImpl::PrefetchBuckets(const Placement& place) const {
   return true;
 }
 
+[[gnu::always_inline]] inline bool SessionImpl::HandOut(const InPlace& in_place, uint64_t stamp,
+                                                        std::span<std::byte> buffer,
+                                                        GetResult* result, Location* found) {
+  if (!CopyInPlace(in_place, stamp, buffer, result)) return false;
+  *found = in_place.found;
+  NoteUse(in_place.found.word);
+  return true;
+}
+
 void SessionImpl::CountInPlace(uint64_t known, uint64_t cold) {
   stats_.hits += known + cold;
   stats_.cache_hits += known;
@@ -59,13 +68,11 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
   const uint64_t stamp = env_.now;
   InPlace in_place;
   if (!FindKnownInPlace(geometry_, mapping_, hint, key, stamp, &in_place) ||
-      !CopyInPlace(in_place, stamp, buffer, result)) {
+      !HandOut(in_place, stamp, buffer, result, found)) {
     return false;
   }
   CountInPlace(1, 0);
   ++stats_.round_trips;
-  *found = in_place.found;
-  NoteUse(in_place.found.word);
   return true;
 }
 
@@ -76,13 +83,11 @@ bool SessionImpl::GetAnywhere(const Key& key, std::span<std::byte> buffer, GetRe
   const uint64_t stamp = env_.now;
   InPlace in_place;
   if (!FindColdInPlace(geometry_, mapping_, place, key, stamp, &in_place) ||
-      !CopyInPlace(in_place, stamp, buffer, result)) {
+      !HandOut(in_place, stamp, buffer, result, found)) {
     return false;
   }
   CountInPlace(0, 1);
   stats_.round_trips += 2;
-  *found = in_place.found;
-  NoteUse(in_place.found.word);
   return true;
 }
 

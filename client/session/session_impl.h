@@ -233,6 +233,9 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool FinishLearned(GetRequest& request, bool aging);
   bool CopyInPlace(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
                    GetResult* result);
+  // CopyInPlace, and what a get by itself tells and notes of the record.
+  bool HandOut(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
+               GetResult* result, Location* found);
   void CountInPlace(uint64_t known, uint64_t cold);
   void PrefetchKnown(const Location& hint) const;
   void PrefetchBuckets(const Placement& place) const;

@@ -10,6 +10,10 @@
 namespace dunlin {
 namespace {
 
+// In front of the WRITEs' bytes there is at most this.
+constexpr size_t kMostHead =
+    sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork) + sizeof(ChainFollow);
+
 uint32_t BytesReadBy(const Work& work) { return work.verb == Verb::kWrite ? 0 : work.length; }
 
 // One body under way. The works are kept apart until it is closed, as their number comes first.
@@ -42,9 +46,6 @@ class RequestBody {
   }
 
  private:
-  static constexpr size_t kHead =
-      sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork) + sizeof(ChainFollow);
-
   void Close(uint32_t flags, const ChainFollow* follow) {
     const ChainRequest request{count_, flags};
     std::memcpy(buffer_.data(), &request, sizeof request);
@@ -55,16 +56,16 @@ class RequestBody {
       head += sizeof *follow;
     }
     // The bytes follow the last work, not the last one there could have been.
-    const size_t gap = kHead - head;
+    const size_t gap = kMostHead - head;
     if (gap != 0)
-      std::memmove(buffer_.data() + head, buffer_.data() + kHead, buffer_.size() - kHead);
+      std::memmove(buffer_.data() + head, buffer_.data() + kMostHead, buffer_.size() - kMostHead);
     emit_({buffer_.data(), buffer_.size() - gap});
     Clear();
   }
 
   void Clear() {
     count_ = 0;
-    buffer_.resize(kHead);
+    buffer_.resize(kMostHead);
   }
 
   std::vector<std::byte>& buffer_;
@@ -127,9 +128,7 @@ bool ChainFitsFrames(const Chain& chain, uint32_t first) {
     read_before_write |= read;
     written += uint64_t{work.length} + work.tail_length;
   }
-  constexpr uint64_t kHead =
-      sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork) + sizeof(ChainFollow);
-  return !read_before_write || written <= kMaxChainBody - kHead;
+  return !read_before_write || written <= kMaxChainBody - kMostHead;
 }
 
 void ComposeChainRequests(const Chain& chain, uint32_t first, std::vector<std::byte>& buffer,

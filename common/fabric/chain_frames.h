@@ -26,11 +26,10 @@ uint64_t ChainReplyBytes(const Chain& chain, uint32_t first);
 // where there is too much to be written for one request, nothing is read before the last WRITE.
 bool ChainFitsFrames(const Chain& chain, uint32_t first);
 
-// The wish of a chain that has one goes with the last body.
-//
 // Hands the bodies of the kChainRequests for the works from `first` on to `emit`, in order. A WRITE
-// that is too long for one is cut; every body but the last continues. `buffer` is room to compose
-// in. REQUIRES: first < chain.count, ChainFitsFrames(chain, first).
+// that is too long for one is cut; every body but the last continues. The chain's wish goes with
+// the last. `buffer` is room to compose in. REQUIRES: first < chain.count, ChainFitsFrames(chain,
+// first).
 using EmitBody = std::function<void(std::span<const std::byte> body)>;
 void ComposeChainRequests(const Chain& chain, uint32_t first, std::vector<std::byte>& buffer,
                           const EmitBody& emit);

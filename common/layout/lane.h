@@ -120,9 +120,8 @@ static_assert(sizeof(GrowReply) == 8);
 
 // A chain, or what is left of it from its first atomic on, for the server to execute in order.
 // Behind the works come a ChainFollow if the flags say so, then the bytes of its WRITEs, in the
-// order of the works, without gaps. The
-// server answers with one ChainReply, in the order of the requests; a part that continues is not
-// answered.
+// order of the works, without gaps. The server answers with one ChainReply, in the order of the
+// requests; a part that continues is not answered.
 struct ChainRequest {
   uint32_t count;  // 1..kMaxWorks
   uint32_t flags;  // kChainContinues, kChainFollows, or 0

@@ -67,18 +67,12 @@ Action Get::Step(const Env& env, Chain& chain) {
   }
 }
 
-uint32_t Get::RecordReadBytes(const Env& env, SlotWord word) const {
-  uint32_t head = kMaxRecordHead + key_.bytes;
-  if (word.size_class() == kRunClass) return head;
-  uint32_t block = BlockBytes(word.size_class());
-  uint32_t room = env.scratch_bytes - CandidateOffset(*env.geometry, key_.bytes);
-  bool whole = mode_ != GetMode::kHead && (env.references || block <= room);
-  return whole ? block : std::min(head, block);
-}
-
 void Get::ReadRecord(const Env& env, SlotWord word, Chain& chain) const {
-  chain.ReadByReference(env.geometry->RecordAddress(word), RecordReadBytes(env, word),
-                        CandidateOffset(*env.geometry, key_.bytes));
+  const uint32_t local = CandidateOffset(*env.geometry, key_.bytes);
+  const uint32_t longest = env.references ? kLargestSlabBlock : env.scratch_bytes - local;
+  const uint32_t whole = mode_ == GetMode::kHead ? 0 : longest;
+  chain.ReadByReference(env.geometry->RecordAddress(word),
+                        RecordReadBytes(word, whole, kMaxRecordHead + key_.bytes), local);
 }
 
 Action Get::OnKnown(const Env& env, Chain& chain) {
@@ -94,8 +88,7 @@ Action Get::OnKnown(const Env& env, Chain& chain) {
     }
     return Cold(env, chain);
   }
-  bool fits =
-      now.live() && now.fingerprint() == FingerprintOf(key_.hash) && InHeap(*env.geometry, now);
+  const bool fits = now.Names(FingerprintOf(key_.hash), env.geometry->heap_bytes);
   if (!fits) return Cold(env, chain);
   found_ = {hint_.slot_address, now, 0, 0};
   stamp_ = env.posted;

@@ -103,7 +103,6 @@ class Get {
   Action Confirm(const Env& env, Chain& chain);
   Action Judge(const Env& env, Chain& chain);
   void ReadRecord(const Env& env, SlotWord word, Chain& chain) const;
-  uint32_t RecordReadBytes(const Env& env, SlotWord word) const;
 
   Key key_;
   GetMode mode_ = GetMode::kCopy;

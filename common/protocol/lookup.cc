@@ -27,7 +27,7 @@ Lookup::Buckets Lookup::OnBuckets(const Env& env, const Key& key, const Chain& c
   for (; fits != 0; fits &= fits - 1) {
     uint32_t position = static_cast<uint32_t>(std::countr_zero(fits));
     SlotWord word = SlotAt(env, chain, position);
-    if (word.live() && InHeap(g, word)) {
+    if (word.Names(FingerprintOf(key.hash), g.heap_bytes)) {
       pending_ |= 1u << position;
     } else if (!word.empty() && !word.moved()) {
       saw_corrupt_ = true;

@@ -53,15 +53,16 @@ Action Put::OnFailedChain(const Chain& chain) {
   return Finish(result);
 }
 
+void Put::ReadHead(const Env& env, SlotWord word, Chain& chain) const {
+  chain.ReadByReference(env.geometry->RecordAddress(word),
+                        RecordReadBytes(word, 0, kMaxRecordHead + key_.bytes),
+                        CandidateOffset(*env.geometry, key_.bytes));
+}
+
 Action Put::Begin(const Env& env, Chain& chain) {
   if (mode_ == Mode::kIfAbsent && hint_.known() && InHeap(*env.geometry, hint_.word)) {
     chain.Clear();
-    uint32_t head = kMaxRecordHead + key_.bytes;
-    if (hint_.word.size_class() != kRunClass) {
-      head = std::min(head, BlockBytes(hint_.word.size_class()));
-    }
-    chain.ReadByReference(env.geometry->RecordAddress(hint_.word), head,
-                          CandidateOffset(*env.geometry, key_.bytes));
+    ReadHead(env, hint_.word, chain);
     chain.ReadWord(hint_.slot_address);
     state_ = State::kCheck;
     return Action::kPost;
@@ -255,8 +256,7 @@ Action Put::Overtaken(const Env& env, Chain& chain, SlotWord now) {
     state_ = State::kReady;
     return Action::kRefresh;
   }
-  bool fits =
-      now.live() && now.fingerprint() == FingerprintOf(key_.hash) && InHeap(*env.geometry, now);
+  const bool fits = now.Names(FingerprintOf(key_.hash), env.geometry->heap_bytes);
   bool tries_again = mode_ == Mode::kIfAbsent && !DUNLIN_MUTATION(kIfAbsentAbsorbs);
   if (!fits || tries_again) return Cold(env, chain);
   if (now.frozen()) {
@@ -266,10 +266,7 @@ Action Put::Overtaken(const Env& env, Chain& chain, SlotWord now) {
   }
   found_ = {expected_.slot_address, now, 0, 0};
   chain.Clear();
-  uint32_t head = kMaxRecordHead + key_.bytes;
-  if (now.size_class() != kRunClass) head = std::min(head, BlockBytes(now.size_class()));
-  chain.ReadByReference(env.geometry->RecordAddress(now), head,
-                        CandidateOffset(*env.geometry, key_.bytes));
+  ReadHead(env, now, chain);
   state_ = State::kConflict;
   return Action::kPost;
 }

@@ -103,6 +103,8 @@ class Put {
   };
 
   Action Finish(Result result);
+  // Of a record, so much that its key can be compared.
+  void ReadHead(const Env& env, SlotWord word, Chain& chain) const;
   Action Begin(const Env& env, Chain& chain);
   Action Ready(const Env& env, Chain& chain);
   Action Cold(const Env& env, Chain& chain);

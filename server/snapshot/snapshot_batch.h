@@ -9,6 +9,9 @@ namespace dunlin {
 // What a pass hands to whoever writes it down: entries of the snapshot's database by increasing
 // tag, also from batch to batch.
 struct SnapshotBatch {
+  // One with so many bytes of records is pushed.
+  static constexpr size_t kFullBytes = size_t{1} << 20;
+
   struct Item {
     uint64_t tag = 0;
     uint64_t offset = 0;  // in `bytes`

@@ -28,7 +28,6 @@ constexpr size_t kAhead = 16;
 // overlap.
 constexpr size_t kBurst = 8;
 
-constexpr size_t kBatchBytes = 1 << 20;
 constexpr size_t kBatchItems = 16'384;
 
 constexpr uint32_t kBucketsAtATime = 64;  // of CompareBuckets
@@ -427,7 +426,7 @@ bool SnapshotPass::CopyRecords() {
     if (item_.tag != tag) {
       if (batch_.items.empty()) {
         if (!sink_->Room()) return false;
-        batch_.bytes.reserve(kBatchBytes + kBytesPerStep);
+        batch_.bytes.reserve(SnapshotBatch::kFullBytes + kBytesPerStep);
         batch_.items.reserve(std::min(touched_.size() - tag_cursor_, kBatchItems));
       }
       item_ = {tag, batch_.bytes.size(), 0};
@@ -439,7 +438,7 @@ bool SnapshotPass::CopyRecords() {
       if (!CopyOne(candidates_[cursor_])) return true;
     }
     FinishTag();
-    if (batch_.bytes.size() >= kBatchBytes || batch_.items.size() >= kBatchItems) {
+    if (batch_.bytes.size() >= SnapshotBatch::kFullBytes || batch_.items.size() >= kBatchItems) {
       PushBatch(false);
       return true;
     }

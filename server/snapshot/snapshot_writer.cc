@@ -15,7 +15,7 @@ namespace dunlin {
 namespace {
 
 // As many as may be queued: memory that is given back has to be cleared by the kernel once more.
-constexpr size_t kMostSpares = SnapshotWriter::kMostQueuedBytes >> 20;
+constexpr size_t kMostSpares = SnapshotWriter::kMostQueuedBytes / SnapshotBatch::kFullBytes;
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 size_t CostOf(const SnapshotBatch& batch) {
