@@ -246,7 +246,6 @@ bool SessionImpl::WaitForRoom(Operation& op) {
 void SessionImpl::Post(Operation& op) {
   op.stage = Operation::Stage::kPosted;
   op.posted = Tick();
-  op.works = static_cast<uint8_t>(op.chain.count);
   ++stats_.chains;
   stats_.verbs += op.chain.count;
   stats_.writes += op.chain.writes;
@@ -438,11 +437,9 @@ void SessionImpl::Finish(Chain& chain) {
   }
   --posted_;
   env_.now = Tick();
-  Operation& op = operations_[chain.cookie];
-  // Records that were read along.
-  stats_.verbs += chain.count - op.works;
-  stats_.reads += chain.count - op.works;
-  Resume(op);
+  stats_.verbs += chain.followed;
+  stats_.reads += chain.followed;
+  Resume(operations_[chain.cookie]);
 }
 
 void SessionImpl::Pump(bool wait) {

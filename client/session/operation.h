@@ -42,7 +42,6 @@ struct Operation {
 
   Chain chain;
   uint64_t posted = 0;  // tick
-  uint8_t works = 0;    // of the chain, when it was posted
   std::variant<std::monostate, GetMachine, PutMachine, ModifyMachine, ScanBucket, ResolveMachine>
       machine;
   Key key;

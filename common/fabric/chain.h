@@ -68,6 +68,8 @@ struct Chain {
   uint32_t count = 0;
   uint8_t writes = 0;   // of these, kWrite
   uint8_t atomics = 0;  // of these, kCompareSwap and kFetchAdd
+  // The last so many were read along (Follow), not asked for one by one.
+  uint8_t followed = 0;
   ChainOutcome outcome = ChainOutcome::kPending;
   Follow follow;
   // Base of what `local` is relative to. It belongs to the fabric from Post until the chain is
@@ -80,6 +82,7 @@ struct Chain {
     count = 0;
     writes = 0;
     atomics = 0;
+    followed = 0;
     outcome = ChainOutcome::kPending;
     follow.wanted = false;
   }

@@ -191,6 +191,7 @@ std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::b
   for (uint32_t i = asked; i < chain.count; ++i) expected += chain.work[i].length;
   if (std::string why = WhyNotReply(expected, body); !why.empty()) {
     chain.count = asked;
+    chain.followed = 0;
     return why;
   }
   ApplyWorks(chain, asked, behind);
@@ -298,6 +299,7 @@ Chain TakeFollowed(ReceivedChain& received) {
     received.reply_bytes += read.length;
   }
   received.chain.count = asked;
+  received.chain.followed = 0;
   return followed;
 }
 

@@ -26,7 +26,8 @@ uint64_t MostFollowedBytes(const Follow& follow) {
 uint32_t AppendFollowed(Chain& chain) {
   const Follow& follow = chain.follow;
   const Work* const buckets = &chain.work[chain.count - 2];
-  uint32_t n = 0;
+  uint8_t& n = chain.followed;
+  n = 0;
   for (uint32_t b = 0; b < 2; ++b) {
     for (uint32_t at = kWordBytes; at < buckets[b].length; at += kWordBytes) {
       const SlotWord word(PlainWord(buckets[b].data + at));

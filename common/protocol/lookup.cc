@@ -34,7 +34,7 @@ Lookup::Buckets Lookup::OnBuckets(const Env& env, const Key& key, const Chain& c
     }
   }
   // The fabric chose by the same rule, in the same order, from these copies.
-  while (pending_ != 0 && first_record_ + batch_count_ < chain.count) TakeNext();
+  while (pending_ != 0 && batch_count_ < chain.followed) TakeNext();
   return Buckets::kGood;
 }
 
@@ -45,12 +45,11 @@ Lookup::Room Lookup::RoomFor(const Env& env, const Key& key, bool whole) {
   return {base, stride, whole ? longest : 0, kMaxRecordHead + key.bytes};
 }
 
-void Lookup::AddBucketReads(const Env& env, const Key& key, bool whole, Chain& chain) {
+void Lookup::AddBucketReads(const Env& env, const Key& key, bool whole, Chain& chain) const {
   const Geometry& g = *env.geometry;
   for (uint32_t b = 0; b < 2; ++b) {
     chain.Read(placement_.bucket[b], g.bucket_bytes, b * g.bucket_bytes);
   }
-  first_record_ = static_cast<uint8_t>(chain.count);
   // Where READs are loads there are no round trips to be saved.
   if (env.references) return;
   const Room room = RoomFor(env, key, whole);
@@ -66,7 +65,6 @@ void Lookup::TakeNext() {
 
 void Lookup::AddCandidateReads(const Env& env, const Key& key, bool whole, Chain& chain) {
   const Room room = RoomFor(env, key, whole);
-  first_record_ = static_cast<uint8_t>(chain.count);
   for (batch_count_ = 0; pending_ != 0 && batch_count_ < kCandidatesPerChain;) {
     TakeNext();
     const SlotWord word = BatchWord(env, chain, batch_count_ - 1u);

@@ -24,7 +24,7 @@ class Lookup {
 
   // Adds the READs of both buckets, and the wish that the candidates' records be read along;
   // `whole` as below.
-  void AddBucketReads(const Env& env, const Key& key, bool whole, Chain& chain);
+  void AddBucketReads(const Env& env, const Key& key, bool whole, Chain& chain) const;
 
   // After the bucket READs came back. Records that were read along are the first batch.
   Buckets OnBuckets(const Env& env, const Key& key, const Chain& chain);
@@ -36,10 +36,10 @@ class Lookup {
   // the scratch has room, else header and key.
   void AddCandidateReads(const Env& env, const Key& key, bool whole, Chain& chain);
 
-  // The candidates whose records the last chain brought.
+  // The candidates whose records the last chain brought, as its last works.
   uint32_t batch() const { return batch_count_; }
   const Work& BatchRead(const Chain& chain, uint32_t i) const {
-    return chain.work[first_record_ + i];
+    return chain.work[chain.count - batch_count_ + i];
   }
   SlotWord BatchWord(const Env& env, const Chain& chain, uint32_t i) const {
     return SlotAt(env, chain, batch_[i]);
@@ -83,7 +83,6 @@ class Lookup {
   uint64_t stamp_ = 0;
   uint32_t pending_ = 0;  // bit (bucket x slots + slot): fits, not read yet
   bool saw_corrupt_ = false;
-  uint8_t first_record_ = 0;  // the work of the chain that reads the batch's first record
   uint8_t batch_count_ = 0;
   uint8_t batch_[kCandidatesPerChain] = {};
 };
