@@ -47,7 +47,7 @@ struct Run {
       : store(ShmStore::Get(shape)),
         known(who),
         sequence(store.Sequence(kTurn * kTurns, set, 1)),
-        session(store.OpenSession(known == Known::kSession ? set * 64 * 4 : 0)),
+        session(store.OpenSession(known == Known::kSession ? set * 16 : 0)),
         out(kBatch * shape.value_bytes) {
     if (known == Known::kNobody) return;
     if (known == Known::kApplication) {

@@ -61,7 +61,7 @@ class Writer {
 void TailUnderWrites(benchmark::State& state) {
   ShmStore& store = ShmStore::Get(kSmall);
   auto sequence = store.Sequence(kReads, kSmall.keys, 4);
-  auto session = store.OpenSession(kSmall.keys * 256);
+  auto session = store.OpenSession(kSmall.keys * 16);
   std::vector<std::byte> out(kSmall.value_bytes);
   for (const auto& access : sequence) {
     DUNLIN_CHECK(session->GetInto(AsBytes({access.key, kKeyBytes}), out).ok());

@@ -35,7 +35,7 @@ struct KnownKeys {
 void Put(benchmark::State& state, bool application_knows) {
   ShmStore& store = ShmStore::Get(kSmall);
   auto sequence = store.Sequence(kTurn * kTurns, kSmall.keys, 2);
-  auto session = store.OpenSession(application_knows ? 1u << 20 : kSmall.keys * 256);
+  auto session = store.OpenSession(application_knows ? 1u << 20 : kSmall.keys * 16);
   std::string value(kSmall.value_bytes, 'w');
   KnownKeys known(sequence);
   auto put = [&](uint64_t i) {

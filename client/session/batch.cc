@@ -65,7 +65,7 @@ bool SessionImpl::PrepareOne(Operation& op, Request& request, Outcome refused,
   request.result = {};
   if (refused == Outcome::kOk) refused = Prepare(op, request.key, options);
   if (refused == Outcome::kOk) {
-    cache_.Prefetch(op.key.hash);
+    PrefetchPlace(op.key);
     ++batch_left_;
     return true;
   }
@@ -75,8 +75,8 @@ bool SessionImpl::PrepareOne(Operation& op, Request& request, Outcome refused,
   return false;
 }
 
-// In groups: prepare all of a group (which prefetches the location cache), then start all (which
-// prefetches the index and the heap), then carry on. A group starts when half of the last is done.
+// In groups: prepare all of a group (which prefetches the location cache), prefetch what it names of
+// a mapping, then start all (which prefetches the index and the heap), then carry on. A group starts when half of the last is done.
 template <typename Item, typename StartOne>
 void SessionImpl::RunBatch(std::span<Item> requests, const CallOptions& options, StartOne&& start) {
   Operation* group[kWindow];
@@ -90,6 +90,9 @@ void SessionImpl::RunBatch(std::span<Item> requests, const CallOptions& options,
       Operation& op = WaitForSlot();
       auto& request = RequestOf(requests[next]);
       group[taken] = PrepareOne(op, request, Refusal(request), options) ? &op : nullptr;
+    }
+    for (uint32_t i = 0; i < taken; ++i) {
+      if (group[i] != nullptr) PrefetchRecalled(group[i]->key);
     }
     for (uint32_t i = 0; i < taken; ++i) {
       if (group[i] != nullptr) start(*group[i], RequestOf(requests[first + i]));

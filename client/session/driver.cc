@@ -70,7 +70,7 @@ Outcome SessionImpl::Prepare(Operation& op, Bytes key, const CallOptions& option
 }
 
 Location SessionImpl::Hint(Operation& op) {
-  Location hint = cache_.Find(op.key, env_.now, &op.hint_aging);
+  Location hint = Recall(op.key, &op.hint_aging);
   op.has_hint = hint.known();
   op.hint_word = hint.word;
   ++(op.has_hint ? stats_.cache_hits : stats_.cache_misses);
@@ -362,7 +362,7 @@ void SessionImpl::SettleGet(Operation& op, GetMachine& get) {
   GetResult& r = *op.get_result;
   if (op.outcome != Outcome::kOk) {
     ++stats_.misses;
-    if (op.has_hint) cache_.Forget(op.key);
+    if (op.has_hint) ForgetPlace(op.key);
     return;
   }
   ++stats_.hits;
@@ -374,7 +374,7 @@ void SessionImpl::SettleGet(Operation& op, GetMachine& get) {
   }
   if (op.string != nullptr) op.string->resize(get.value_bytes());
   bool same = op.has_hint && op.hint_word.SameRecord(get.found().word);
-  if (!same || op.hint_aging) cache_.Remember(op.key, get.found(), get.stamp());
+  if (!same || op.hint_aging) Remember(op.key, get.found(), get.stamp());
 }
 
 void SessionImpl::SettlePut(Operation& op, PutMachine& put) {
@@ -384,9 +384,9 @@ void SessionImpl::SettlePut(Operation& op, PutMachine& put) {
   // A new key is not in use yet.
   if (put.found().known() && put.expected().known()) NoteUse(put.found().word);
   if (op.outcome == Outcome::kOk || op.outcome == Outcome::kExists) {
-    cache_.Remember(op.key, put.found(), put.stamp());
+    Remember(op.key, put.found(), put.stamp());
   } else if (op.has_hint) {
-    cache_.Forget(op.key);
+    ForgetPlace(op.key);
   }
 }
 
@@ -397,9 +397,9 @@ void SessionImpl::SettleModify(Operation& op, ModifyMachine& modify) {
   r.sum = modify.sum();
   if (op.outcome == Outcome::kOk && modify.found().known()) {
     NoteUse(modify.found().word);
-    cache_.Remember(op.key, modify.found(), modify.stamp());
+    Remember(op.key, modify.found(), modify.stamp());
   } else {
-    cache_.Forget(op.key);
+    ForgetPlace(op.key);
   }
 }
 

@@ -16,10 +16,16 @@ constexpr size_t kAhead = 12;
 }  // namespace
 
 // The record with the slot, not behind it. The word may be stale: any address may be asked for.
-void SessionImpl::PrefetchKnown(const Location& hint) const {
-  PrefetchLine(mapping_ + hint.slot_address);
-  if (!IsSlabClass(hint.word.size_class())) return;
-  PrefetchRecord(mapping_ + geometry_.RecordAddress(hint.word), hint.word.size_class());
+void SessionImpl::PrefetchKnown(uint64_t slot_address, SlotWord word) const {
+  PrefetchLine(mapping_ + slot_address);
+  if (!IsSlabClass(word.size_class())) return;
+  PrefetchRecord(mapping_ + geometry_.RecordAddress(word), word.size_class());
+}
+
+// Of the record that a put is to replace only the head is looked at.
+void SessionImpl::PrefetchOld(const Sight& sight, const Key& key) const {
+  PrefetchLineToWrite(mapping_ + sight.slot_address);
+  PrefetchBytes(mapping_ + geometry_.RecordAddress(sight.block), kRecordPrefixBytes + key.bytes);
 }
 
 void SessionImpl::PrefetchBuckets(const Placement& place) const {
@@ -76,9 +82,8 @@ bool SessionImpl::GetAt(const Location& hint, const Key& key, std::span<std::byt
   return true;
 }
 
-bool SessionImpl::GetAnywhere(const Key& key, std::span<std::byte> buffer, GetResult* result,
-                              Location* found) {
-  const Placement place = Place(geometry_, env_.directory, key.hash);
+bool SessionImpl::GetAnywhere(const Key& key, const Placement& place, std::span<std::byte> buffer,
+                              GetResult* result, Location* found) {
   PrefetchBuckets(place);
   const uint64_t stamp = env_.now;
   InPlace in_place;
@@ -91,17 +96,31 @@ bool SessionImpl::GetAnywhere(const Key& key, std::span<std::byte> buffer, GetRe
   return true;
 }
 
-bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
-  bool aging = false;
-  // Both lines: if the location turns out to be stale the second is needed at once.
-  cache_.Prefetch(key.hash);
-  const Location hint = cache_.FindToRead(key, env_.now, &aging);
-  if (hint.known()) PrefetchKnown(hint);
+// Of the record that was in sight.
+bool SessionImpl::GetSeen(const Sight& sight, const Key& key, std::span<std::byte> buffer,
+                          GetResult* result) {
+  const uint64_t stamp = env_.now;
+  InPlace in_place;
   Location found;
-  const bool got = hint.known() ? GetAt(hint, key, buffer, result, &found)
-                                : GetAnywhere(key, buffer, result, &found);
-  if (!got) return false;
-  if (!hint.known() || aging) cache_.Remember(key, found, env_.now);
+  if (!FindSlotInPlace(geometry_, mapping_, sight.slot_address, key, stamp, &in_place) ||
+      !sight.Is(in_place.found) || !HandOut(in_place, stamp, buffer, result, &found)) {
+    return false;
+  }
+  CountInPlace(1, 0);
+  ++stats_.round_trips;
+  return true;
+}
+
+bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
+  const Placement place = Place(geometry_, env_.directory, key.hash);
+  const Sight sight = SightOf(key, place);
+  if (sight.known()) {
+    PrefetchKnown(sight.slot_address, sight.block);
+    if (GetSeen(sight, key, buffer, result)) return true;
+  }
+  Location found;
+  if (!GetAnywhere(key, place, buffer, result, &found)) return false;
+  hints_.Remember(key.hash, place, geometry_, found.slot_address, found.word);
   return true;
 }
 
@@ -142,53 +161,52 @@ bool SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value, uint6
 
 bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result,
                              LostSwing* lost) {
-  cache_.Prefetch(key.hash);
-  bool aging = false;
-  LocationCache::Place place;
-  const Location hint = cache_.Find(key, env_.now, &aging, &place);
+  const Sight sight = SightOf(key, Place(geometry_, env_.directory, key.hash));
+  if (!sight.known()) return false;
+  PrefetchOld(sight, key);
+  InPlace old;
+  if (!FindSlotInPlace(geometry_, mapping_, sight.slot_address, key, env_.now, &old)) return false;
   Location found;
-  if (!hint.known()) return false;
-  PrefetchLineToWrite(mapping_ + hint.slot_address);
-  if (!PutAt(hint, key, value, expiry, result, &found, lost)) {
-    if (!lost->now.empty()) {
-      cache_.Forget(key);
-    } else {
-      *lost = {};
-    }
+  if (!PutAt(old.found, key, value, expiry, result, &found, lost)) {
+    if (lost->now.empty()) *lost = {};
     return false;
   }
-  cache_.Renew(place, found, env_.now);
+  sight.hint->Renew(found.word);
   return true;
 }
 
 void SessionImpl::LocateItem(InPlaceItem& item) {
   const KnownKey* known = item.request->known;
   item.aging = false;
-  if (known == nullptr) {
-    item.hint = cache_.FindToRead(item.key, env_.now, &item.aging);
-  } else {
-    item.hint = IsLearned(known->where_, &item.aging) ? PlaceOf(known->where_) : Location{};
-  }
-  if (item.hint.known()) return PrefetchKnown(item.hint);
   item.place = Place(geometry_, env_.directory, item.key.hash);
+  if (known == nullptr) {
+    item.sight = SightOf(item.key, item.place);
+  } else {
+    item.sight = IsLearned(known->where_, &item.aging) ? SightOf(known->where_) : Sight{};
+  }
+  if (item.sight.known()) return PrefetchKnown(item.sight.slot_address, item.sight.block);
   PrefetchBuckets(item.place);
 }
 
 bool SessionImpl::FinishItem(InPlaceItem& item) {
   const uint64_t stamp = env_.now;
-  const bool known = item.hint.known();
   InPlace in_place;
+  const bool seen = item.sight.known() &&
+                    FindSlotInPlace(geometry_, mapping_, item.sight.slot_address, item.key, stamp,
+                                    &in_place) &&
+                    item.sight.Is(in_place.found);
   const bool found =
-      known ? FindKnownInPlace(geometry_, mapping_, item.hint, item.key, stamp, &in_place)
-            : FindColdInPlace(geometry_, mapping_, item.place, item.key, stamp, &in_place);
+      seen || FindColdInPlace(geometry_, mapping_, item.place, item.key, stamp, &in_place);
+  if (!seen) item.sight = {};
   GetRequest& request = *item.request;
   if (!found || !CopyInPlace(in_place, stamp, request.buffer, &request.result)) return false;
   NoteUse(in_place.found.word);
-  if (known && !item.aging) return true;
+  if (seen && !item.aging) return true;
   if (request.known != nullptr) {
     Learn(*request.known, in_place.found, stamp);
   } else {
-    cache_.Remember(item.key, in_place.found, stamp);
+    hints_.Remember(item.key.hash, item.place, geometry_, in_place.found.slot_address,
+                    in_place.found.word);
   }
   return true;
 }
@@ -201,9 +219,10 @@ void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*
   for (size_t i = 0; i < group.size(); ++i) {
     for (; located < std::min(i + kAhead, group.size()); ++located) LocateItem(group[located]);
     InPlaceItem& item = group[i];
-    any_cold |= !item.hint.known();
-    if (FinishItem(item)) {
-      ++(item.hint.known() ? known : cold);
+    const bool finished = FinishItem(item);
+    any_cold |= !item.sight.known();
+    if (finished) {
+      ++(item.sight.known() ? known : cold);
       continue;
     }
     if (item.request->known != nullptr) item.request->known->Forget();
@@ -235,7 +254,7 @@ size_t SessionImpl::CountLearned(std::span<const GetRequest> group, bool* aging)
   for (const GetRequest& request : group) {
     const KnownKey* known = request.known;
     if (known == nullptr || !IsLearned(known->where_, &aging[count])) break;
-    if (count < kAhead) PrefetchKnown(PlaceOf(known->where_));
+    if (count < kAhead) PrefetchLearned(*known);
     ++count;
   }
   return count;
@@ -248,7 +267,7 @@ size_t SessionImpl::RunLearned(std::span<GetRequest> group, std::vector<GetReque
   std::array<bool, kInPlaceGroup> aging;
   const size_t count = CountLearned(group, aging.data());
   for (size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) PrefetchKnown(PlaceOf(group[i + kAhead].known->where_));
+    if (i + kAhead < count) PrefetchLearned(*group[i + kAhead].known);
     if (FinishLearned(group[i], aging[i])) continue;
     group[i].known->Forget();
     left->push_back(&group[i]);
@@ -286,7 +305,7 @@ void SessionImpl::LookUpGroup(std::span<GetRequest> group, bool admitted,
     InPlaceItem& item = items[count++];
     item.request = &request;
     item.key = KeyOf(request.key);
-    if (request.known == nullptr) cache_.PrefetchToRead(item.key.hash);
+    if (request.known == nullptr) hints_.Prefetch(item.key.hash);
   }
   if (count == 0) return;
   Hold();

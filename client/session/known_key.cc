@@ -32,7 +32,7 @@ void KnownKey::Swap(KnownKey& other) noexcept {
 // Before anything else is done: whether the place may be believed doesn't matter to a prefetch.
 void SessionImpl::PrefetchLearned(const KnownKey& known) const {
   if (mapping_ == nullptr || known.where_.word == 0) return;
-  PrefetchKnown(PlaceOf(known.where_));
+  PrefetchKnown(known.where_.slot_address, SlotWord(known.where_.word));
 }
 
 void SessionImpl::PrefetchSlot(const KnownKey& known) const {
@@ -47,11 +47,14 @@ void SessionImpl::Learn(KnownKey& known, const Location& location, uint64_t stam
 // After a call that went the ordinary way and left what it found in the location cache.
 void SessionImpl::LearnFromCache(KnownKey& known) {
   if (mapping_ == nullptr) return;
+  const Location location = RecallInPlace(KeyOf(known.bytes()));
+  if (location.known()) Learn(known, location, env_.now);
+}
+
+bool SessionImpl::GetUnlearned(const KnownKey& known, std::span<std::byte> buffer,
+                               GetResult* result, Location* found) {
   const Key key = KeyOf(known.bytes());
-  bool aging = false;
-  LocationCache::Place place;
-  const Location location = cache_.Find(key, env_.now, &aging, &place);
-  if (location.known()) Learn(known, location, place.validated());
+  return GetAnywhere(key, Place(geometry_, env_.directory, key.hash), buffer, result, found);
 }
 
 bool SessionImpl::GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetResult* result) {
@@ -60,7 +63,7 @@ bool SessionImpl::GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetRe
   Location found;
   const bool got = learned
                        ? GetAt(PlaceOf(known.where_), KeyOfLearned(known), buffer, result, &found)
-                       : GetAnywhere(KeyOf(known.bytes()), buffer, result, &found);
+                       : GetUnlearned(known, buffer, result, &found);
   if (!got) return false;
   if (!learned || aging) Learn(known, found, env_.now);
   return true;

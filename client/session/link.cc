@@ -37,6 +37,7 @@ void SessionImpl::Adopt(std::unique_ptr<SessionParts> parts) {
   geometry_ = Geometry::Of(link_->constants);
   if (!first) {
     cache_.SetMaxAge(MaxLocationAge(geometry_));
+    hints_.Clear();
     pool_.Reset(link_->lane.get(), geometry_.heap_bytes, same_server);
   }
   env_.session = link_->session_id;

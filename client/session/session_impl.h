@@ -13,6 +13,7 @@
 #include "client/session/make_session.h"
 #include "client/session/operation.h"
 #include "client/session/session_blocks.h"
+#include "client/session/slot_hints.h"
 #include "client/session/tick_source.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
@@ -38,8 +39,9 @@ struct LostSwing {
 //
 // Files: session_impl.cc (set-up, liveness, the session word), link.cc (the connection: lost and
 // made again, writes of unknown fate), driver.cc (stepping), calls.cc (blocking calls), in_place.cc
-// (the most frequent calls on a mapping), known_key.cc (keys that know their place), batch.cc (many
-// keys, submitted calls), scan_call.cc, access_log.cc (uses, for a server in cache mode).
+// (the most frequent calls on a mapping), recall.cc (what is kept of places), known_key.cc (keys
+// that know their place), batch.cc (many keys, submitted calls), scan_call.cc, access_log.cc (uses,
+// for a server in cache mode).
 class SessionImpl final : public Session, private PinnedValue::Owner {
  public:
   SessionImpl(SessionOrigin origin, std::unique_ptr<SessionParts> parts,
@@ -78,7 +80,10 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
 
   Stats stats() const override;
   absl::Status connection() const override;
-  void ForgetLocations() override { cache_.Clear(); }
+  void ForgetLocations() override {
+    cache_.Clear();
+    hints_.Clear();
+  }
   uint32_t max_key_bytes() const override { return geometry_.max_key_bytes; }
   uint64_t max_value_bytes() const override { return geometry_.max_value_bytes; }
 
@@ -206,19 +211,51 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
                            const LostSwing& lost);
   void StartPut(Operation& op, Bytes value, const PutOptions& options, const LostSwing& lost = {});
 
+  // --- recall.cc: keys' places, in `hints_` where there is a mapping and in `cache_` elsewhere
+  // Where a key's record probably is. Without a block nobody can tell.
+  struct Sight {
+    uint64_t slot_address = 0;
+    SlotWord block;            // class and offset
+    SlotHint* hint = nullptr;  // where it is from; may be null
+    bool known() const { return !block.empty(); }
+    // Whether what was found is what was looked for.
+    bool Is(const Location& found) const {
+      return slot_address == found.slot_address && block == SlotHint::BlockOf(found.word);
+    }
+  };
+  Sight SightOf(const Key& key, const Placement& place) const {
+    SlotHint* const hint = hints_.Find(key.hash);
+    if (hint == nullptr) return {};
+    const uint64_t bucket = place.bucket[hint->bucket()];
+    return {geometry_.SlotAddress(bucket, hint->slot()), hint->block(), hint};
+  }
+  void PrefetchPlace(const Key& key) const {
+    mapping_ != nullptr ? hints_.Prefetch(key.hash) : cache_.Prefetch(key.hash);
+  }
+  void PrefetchRecalled(const Key& key) const;
+  // The key's location if it is known. `*aging`: it should be remembered again when it is seen to
+  // be current.
+  Location Recall(const Key& key, bool* aging);
+  Location RecallInPlace(const Key& key);
+  // The location was current at tick `stamp`.
+  void Remember(const Key& key, const Location& location, uint64_t stamp);
+  void ForgetPlace(const Key& key);
+
   // --- in_place.cc: gets and puts on a mapping, without chains; false: the machine's turn
   struct InPlaceItem {
     GetRequest* request = nullptr;
     Key key;
-    Location hint;
     Placement place;
+    Sight sight;
     bool aging = false;
   };
   static constexpr size_t kInPlaceGroup = 16;
   // A get of the key at `hint`, whose lines were asked for. The key's hash is not looked at.
   bool GetAt(const Location& hint, const Key& key, std::span<std::byte> buffer, GetResult* result,
              Location* found);
-  bool GetAnywhere(const Key& key, std::span<std::byte> buffer, GetResult* result, Location* found);
+  bool GetAnywhere(const Key& key, const Placement& place, std::span<std::byte> buffer,
+                   GetResult* result, Location* found);
+  bool GetSeen(const Sight& sight, const Key& key, std::span<std::byte> buffer, GetResult* result);
   // The key's hash is not looked at.
   bool PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
              WriteResult* result, Location* found, LostSwing* lost);
@@ -237,8 +274,9 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool HandOut(const InPlace& in_place, uint64_t stamp, std::span<std::byte> buffer,
                GetResult* result, Location* found);
   void CountInPlace(uint64_t known, uint64_t cold);
-  void PrefetchKnown(const Location& hint) const;
+  void PrefetchKnown(uint64_t slot_address, SlotWord word) const;
   void PrefetchBuckets(const Placement& place) const;
+  void PrefetchOld(const Sight& sight, const Key& key) const;
   void PrefetchBlock(SlotWord word) const;
   bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result,
                   LostSwing* lost);
@@ -257,10 +295,15 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   bool IsLearned(const KnownKey::Where& where, bool* aging) const {
     return where.owner == owner_ && cache_.Young(where.validated, env_.now, aging);
   }
+  static Sight SightOf(const KnownKey::Where& where) {
+    return {where.slot_address, SlotHint::BlockOf(SlotWord(where.word))};
+  }
   void PrefetchLearned(const KnownKey& known) const;
   void PrefetchSlot(const KnownKey& known) const;
   void Learn(KnownKey& known, const Location& location, uint64_t stamp) const;
   void LearnFromCache(KnownKey& known);
+  bool GetUnlearned(const KnownKey& known, std::span<std::byte> buffer, GetResult* result,
+                    Location* found);
   bool GetByKnown(KnownKey& known, std::span<std::byte> buffer, GetResult* result);
   bool PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, WriteResult* result,
                   LostSwing* lost);
@@ -303,7 +346,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   Channel* channel_;          // of the link
   const std::byte* mapping_;  // of the channel; may be null
   uint64_t owner_ = 0;        // stands for the connection in KnownKeys; never 0
-  LocationCache cache_;
+  LocationCache cache_;  // off where there is a mapping
+  SlotHints hints_;      // off elsewhere
   SessionBlocks pool_;
   Random random_;
   Env env_;

@@ -66,6 +66,16 @@ inline void PrefetchRecord(const std::byte* record, SizeClass size_class) {
   return AcceptInPlace(g, base, hint.slot_address, word, key, now, out);
 }
 
+// The record of a key in one of its slots. The slot is read once. False proves nothing.
+[[gnu::always_inline]] inline bool FindSlotInPlace(const Geometry& g, const std::byte* base,
+                                                   uint64_t slot_address, const Key& key,
+                                                   uint64_t now, InPlace* out) {
+  if (slot_address + kWordBytes > g.region_bytes) return false;
+  const SlotWord word(LoadWord(base + slot_address));
+  return word.fingerprint() == FingerprintOf(key.hash) &&
+         AcceptInPlace(g, base, slot_address, word, key, now, out);
+}
+
 // The record of a key in either of its buckets. Each slot is read once. False proves nothing.
 inline bool FindColdInPlace(const Geometry& g, const std::byte* base, const Placement& place,
                             const Key& key, uint64_t now, InPlace* out) {

@@ -1,0 +1,66 @@
+#include "client/session/slot_hints.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace dunlin {
+namespace {
+
+constexpr size_t kHugePage = 2u << 20;
+constexpr size_t kSmallPage = 4096;
+
+}  // namespace
+
+SlotHints::SlotHints(uint64_t bytes) {
+  const uint64_t lines = bytes / sizeof(Line);
+  if (lines == 0) return;
+  const uint64_t count = std::bit_floor(lines);
+  const size_t alignment = count * sizeof(Line) >= kHugePage ? kHugePage : kSmallPage;
+  const size_t size = (count * sizeof(Line) + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, size);
+  // Without memory for them every operation is cold, none is wrong.
+  if (memory == nullptr) return;
+  // A wish: with small pages most look-ups cost a TLB miss more.
+  if (alignment == kHugePage) (void)madvise(memory, size, MADV_HUGEPAGE);
+  lines_.reset(static_cast<Line*>(memory));
+  count_ = count;
+  mask_ = count - 1;
+  Clear();
+}
+
+void SlotHints::Free::operator()(Line* lines) const { std::free(lines); }
+
+void SlotHints::Remember(uint64_t hash, const Placement& place, const Geometry& geometry,
+                         uint64_t slot_address, SlotWord word) {
+  if (lines_ == nullptr) return;
+  for (uint32_t bucket = 0; bucket < 2; ++bucket) {
+    const uint64_t slot =
+        (slot_address - geometry.SlotAddress(place.bucket[bucket], 0)) / kWordBytes;
+    if (slot >= geometry.slots_per_bucket) continue;
+    SlotHint* const hints = LineOf(hash)->hints;
+    const uint32_t way = std::min(WayOf(*LineOf(hash), hash), kWays - 1);
+    std::copy_backward(hints, hints + way, hints + way + 1);
+    hints[0] = SlotHint(TagOf(hash), bucket, static_cast<uint32_t>(slot), word);
+    return;
+  }
+  // Found through another directory.
+  Forget(hash);
+}
+
+void SlotHints::Forget(uint64_t hash) {
+  if (lines_ == nullptr) return;
+  SlotHint* const hints = LineOf(hash)->hints;
+  const uint32_t way = WayOf(*LineOf(hash), hash);
+  if (way == kWays) return;
+  std::copy(hints + way + 1, hints + kWays, hints + way);
+  hints[kWays - 1] = {};
+}
+
+void SlotHints::Clear() {
+  if (lines_ != nullptr) std::memset(static_cast<void*>(lines_.get()), 0, count_ * sizeof(Line));
+}
+
+}  // namespace dunlin
