@@ -14,7 +14,10 @@ template <typename Request>
 Request& RequestOf(Request& request) {
   return request;
 }
-GetRequest& RequestOf(GetRequest* request) { return *request; }
+template <typename Request>
+Request& RequestOf(Request* request) {
+  return *request;
+}
 
 }  // namespace
 
@@ -142,7 +145,13 @@ void SessionImpl::MultiGet(std::span<GetRequest> requests, const CallOptions& op
 
 void SessionImpl::MultiPut(std::span<PutRequest> requests, const CallOptions& options) {
   stats_.puts += requests.size();
-  RunBatch(requests, options, [this](Operation& op, PutRequest& request) {
+  std::vector<PutRequest*> left;
+  if (mapping_ != nullptr) {
+    MultiPutInPlace(requests, &left);
+  } else {
+    for (PutRequest& request : requests) left.push_back(&request);
+  }
+  RunBatch(std::span(left), options, [this](Operation& op, PutRequest& request) {
     op.write_result = &request.result;
     StartPut(op, request.value, request.options);
   });

@@ -96,27 +96,33 @@ bool SessionImpl::GetAnywhere(const Key& key, const Placement& place, std::span<
   return true;
 }
 
-// Of the record that was in sight.
-bool SessionImpl::GetSeen(const Sight& sight, const Key& key, std::span<std::byte> buffer,
-                          GetResult* result) {
+// In the slot that was in sight; `*known`: with the record that was looked for.
+[[gnu::always_inline]] inline bool SessionImpl::GetSeen(const Sight& sight, const Key& key,
+                                                        std::span<std::byte> buffer,
+                                                        GetResult* result, bool* known) {
   const uint64_t stamp = env_.now;
   InPlace in_place;
-  Location found;
   if (!FindSlotInPlace(geometry_, mapping_, sight.slot_address, key, stamp, &in_place) ||
-      !sight.Is(in_place.found) || !HandOut(in_place, stamp, buffer, result, &found)) {
+      !CopyInPlace(in_place, stamp, buffer, result)) {
     return false;
   }
-  CountInPlace(1, 0);
-  ++stats_.round_trips;
+  NoteUse(in_place.found.word);
+  *known = sight.IsAt(in_place.found.word);
+  if (!*known && sight.hint != nullptr) sight.hint->Renew(in_place.found.word);
   return true;
 }
 
 bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result) {
   const Placement place = Place(geometry_, env_.directory, key.hash);
   const Sight sight = SightOf(key, place);
+  bool known = false;
   if (sight.known()) {
     PrefetchKnown(sight.slot_address, sight.block);
-    if (GetSeen(sight, key, buffer, result)) return true;
+    if (GetSeen(sight, key, buffer, result, &known)) {
+      CountInPlace(known, !known);
+      stats_.round_trips += known ? 1 : 2;
+      return true;
+    }
   }
   Location found;
   if (!GetAnywhere(key, place, buffer, result, &found)) return false;
@@ -140,7 +146,6 @@ bool SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value, uint6
   if (taken.result != Result::kOk) return false;
   PrefetchBlock(taken.next);
   ++stats_.chains;
-  ++stats_.round_trips;
   stats_.verbs += 2;
   ++stats_.writes;
   ++stats_.atomics;
@@ -164,6 +169,15 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
   const Sight sight = SightOf(key, Place(geometry_, env_.directory, key.hash));
   if (!sight.known()) return false;
   PrefetchOld(sight, key);
+  const uint64_t chains = stats_.chains;
+  const bool done = PutSeen(sight, key, value, expiry, result, lost);
+  stats_.round_trips += stats_.chains - chains;
+  return done;
+}
+
+// Version and key of what is replaced, which a place kept elsewhere has with it, are in the record.
+bool SessionImpl::PutSeen(const Sight& sight, const Key& key, Bytes value, uint64_t expiry,
+                          WriteResult* result, LostSwing* lost) {
   InPlace old;
   if (!FindSlotInPlace(geometry_, mapping_, sight.slot_address, key, env_.now, &old)) return false;
   Location found;
@@ -177,36 +191,47 @@ bool SessionImpl::PutInPlace(const Key& key, Bytes value, uint64_t expiry, Write
 
 void SessionImpl::LocateItem(InPlaceItem& item) {
   const KnownKey* known = item.request->known;
+  const Placement place = Place(geometry_, env_.directory, item.key.hash);
   item.aging = false;
-  item.place = Place(geometry_, env_.directory, item.key.hash);
   if (known == nullptr) {
-    item.sight = SightOf(item.key, item.place);
+    item.sight = SightOf(item.key, place);
   } else {
     item.sight = IsLearned(known->where_, &item.aging) ? SightOf(known->where_) : Sight{};
   }
   if (item.sight.known()) return PrefetchKnown(item.sight.slot_address, item.sight.block);
-  PrefetchBuckets(item.place);
+  PrefetchBuckets(place);
 }
 
-bool SessionImpl::FinishItem(InPlaceItem& item) {
-  const uint64_t stamp = env_.now;
-  InPlace in_place;
-  const bool seen = item.sight.known() &&
-                    FindSlotInPlace(geometry_, mapping_, item.sight.slot_address, item.key, stamp,
-                                    &in_place) &&
-                    item.sight.Is(in_place.found);
-  const bool found =
-      seen || FindColdInPlace(geometry_, mapping_, item.place, item.key, stamp, &in_place);
-  if (!seen) item.sight = {};
+// True: the request is answered. `*known`: from where it was looked for.
+bool SessionImpl::FinishItem(InPlaceItem& item, bool* known) {
   GetRequest& request = *item.request;
-  if (!found || !CopyInPlace(in_place, stamp, request.buffer, &request.result)) return false;
+  *known = false;
+  if (item.sight.known() && request.known == nullptr &&
+      GetSeen(item.sight, item.key, request.buffer, &request.result, known)) {
+    return true;
+  }
+  return FinishUnseen(item, known);
+}
+
+bool SessionImpl::FinishUnseen(InPlaceItem& item, bool* known) {
+  const uint64_t stamp = env_.now;
+  const Placement place = Place(geometry_, env_.directory, item.key.hash);
+  GetRequest& request = *item.request;
+  InPlace in_place;
+  *known = item.sight.known() &&
+           FindSlotInPlace(geometry_, mapping_, item.sight.slot_address, item.key, stamp,
+                           &in_place) &&
+           item.sight.IsAt(in_place.found.word);
+  if (!*known && !FindColdInPlace(geometry_, mapping_, place, item.key, stamp, &in_place)) {
+    return false;
+  }
+  if (!CopyInPlace(in_place, stamp, request.buffer, &request.result)) return false;
   NoteUse(in_place.found.word);
-  if (seen && !item.aging) return true;
-  if (request.known != nullptr) {
+  if (request.known == nullptr) {
+    const Location& found = in_place.found;
+    hints_.Remember(item.key.hash, place, geometry_, found.slot_address, found.word);
+  } else if (!*known || item.aging) {
     Learn(*request.known, in_place.found, stamp);
-  } else {
-    hints_.Remember(item.key.hash, item.place, geometry_, in_place.found.slot_address,
-                    in_place.found.word);
   }
   return true;
 }
@@ -219,10 +244,11 @@ void SessionImpl::RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*
   for (size_t i = 0; i < group.size(); ++i) {
     for (; located < std::min(i + kAhead, group.size()); ++located) LocateItem(group[located]);
     InPlaceItem& item = group[i];
-    const bool finished = FinishItem(item);
-    any_cold |= !item.sight.known();
+    bool at_once = false;
+    const bool finished = FinishItem(item, &at_once);
+    any_cold |= !at_once;
     if (finished) {
-      ++(item.sight.known() ? known : cold);
+      ++(at_once ? known : cold);
       continue;
     }
     if (item.request->known != nullptr) item.request->known->Forget();
@@ -290,6 +316,50 @@ void SessionImpl::MultiGetInPlace(std::span<GetRequest> requests, std::vector<Ge
     }
     if (!group.empty()) LookUpGroup(group, admitted, left);
   }
+}
+
+// In groups, as gets: what a group's puts wait for comes meanwhile.
+void SessionImpl::MultiPutInPlace(std::span<PutRequest> requests, std::vector<PutRequest*>* left) {
+  while (!requests.empty()) {
+    std::array<PutItem, kInPlaceGroup> items;
+    const std::span group = requests.first(std::min(requests.size(), items.size()));
+    requests = requests.subspan(group.size());
+    const bool admitted = Admit() == Outcome::kOk;
+    size_t count = 0;
+    for (PutRequest& request : group) {
+      const Bytes key = request.key;
+      if (!admitted || !PutsInPlace(request.value, request.options) || key.empty() ||
+          key.size() > geometry_.max_key_bytes) {
+        left->push_back(&request);
+        continue;
+      }
+      items[count] = {&request, KeyOf(key), {}};
+      hints_.Prefetch(items[count++].key.hash);
+    }
+    if (count == 0) continue;
+    Hold();
+    RunPuts(std::span(items).first(count), left);
+    Unhold();
+  }
+}
+
+void SessionImpl::RunPuts(std::span<PutItem> items, std::vector<PutRequest*>* left) {
+  for (PutItem& item : items) {
+    item.sight = SightOf(item.key, Place(geometry_, env_.directory, item.key.hash));
+    if (item.sight.known()) PrefetchOld(item.sight, item.key);
+  }
+  const uint64_t chains = stats_.chains;
+  for (PutItem& item : items) {
+    PutRequest& request = *item.request;
+    request.result = {};
+    LostSwing lost;
+    if (!item.sight.known() ||
+        !PutSeen(item.sight, item.key, request.value, ExpiryOf(request.options.ttl),
+                 &request.result, &lost)) {
+      left->push_back(&request);
+    }
+  }
+  if (stats_.chains != chains) ++stats_.round_trips;
 }
 
 void SessionImpl::LookUpGroup(std::span<GetRequest> group, bool admitted,

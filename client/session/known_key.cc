@@ -93,11 +93,12 @@ bool SessionImpl::PutByKnown(KnownKey& known, Bytes value, uint64_t expiry, Writ
   bool aging = false;
   if (!IsLearned(known.where_, &aging)) return false;
   Location found;
-  if (!PutAt(PlaceOf(known.where_), KeyOfLearned(known), value, expiry, result, &found, lost)) {
-    return false;
-  }
-  Learn(known, found, env_.now);
-  return true;
+  const uint64_t chains = stats_.chains;
+  const bool done =
+      PutAt(PlaceOf(known.where_), KeyOfLearned(known), value, expiry, result, &found, lost);
+  stats_.round_trips += stats_.chains - chains;
+  if (done) Learn(known, found, env_.now);
+  return done;
 }
 
 WriteResult SessionImpl::PutKnown(KnownKey& known, Bytes value, const PutOptions& options) {

@@ -218,10 +218,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
     SlotWord block;            // class and offset
     SlotHint* hint = nullptr;  // where it is from; may be null
     bool known() const { return !block.empty(); }
-    // Whether what was found is what was looked for.
-    bool Is(const Location& found) const {
-      return slot_address == found.slot_address && block == SlotHint::BlockOf(found.word);
-    }
+    // Whether the slot's word names the record that was looked for.
+    bool IsAt(SlotWord word) const { return block == SlotHint::BlockOf(word); }
   };
   Sight SightOf(const Key& key, const Placement& place) const {
     SlotHint* const hint = hints_.Find(key.hash);
@@ -245,7 +243,6 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   struct InPlaceItem {
     GetRequest* request = nullptr;
     Key key;
-    Placement place;
     Sight sight;
     bool aging = false;
   };
@@ -255,15 +252,17 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
              Location* found);
   bool GetAnywhere(const Key& key, const Placement& place, std::span<std::byte> buffer,
                    GetResult* result, Location* found);
-  bool GetSeen(const Sight& sight, const Key& key, std::span<std::byte> buffer, GetResult* result);
-  // The key's hash is not looked at.
+  bool GetSeen(const Sight& sight, const Key& key, std::span<std::byte> buffer, GetResult* result,
+               bool* known);
+  // Counts the chain and not its round trip. The key's hash is not looked at.
   bool PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
              WriteResult* result, Location* found, LostSwing* lost);
   bool GetInPlace(const Key& key, std::span<std::byte> buffer, GetResult* result);
   void MultiGetInPlace(std::span<GetRequest> requests, std::vector<GetRequest*>* left);
   void RunGroup(std::span<InPlaceItem> group, std::vector<GetRequest*>* left);
   void LocateItem(InPlaceItem& item);
-  bool FinishItem(InPlaceItem& item);
+  bool FinishItem(InPlaceItem& item, bool* known);
+  bool FinishUnseen(InPlaceItem& item, bool* known);
   void LookUpGroup(std::span<GetRequest> group, bool admitted, std::vector<GetRequest*>* left);
   size_t RunLearned(std::span<GetRequest> group, std::vector<GetRequest*>* left);
   size_t CountLearned(std::span<const GetRequest> group, bool* aging) const;
@@ -280,6 +279,15 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   void PrefetchBlock(SlotWord word) const;
   bool PutInPlace(const Key& key, Bytes value, uint64_t expiry, WriteResult* result,
                   LostSwing* lost);
+  bool PutSeen(const Sight& sight, const Key& key, Bytes value, uint64_t expiry,
+               WriteResult* result, LostSwing* lost);
+  struct PutItem {
+    PutRequest* request;
+    Key key;
+    Sight sight;
+  };
+  void MultiPutInPlace(std::span<PutRequest> requests, std::vector<PutRequest*>* left);
+  void RunPuts(std::span<PutItem> items, std::vector<PutRequest*>* left);
 
   // --- known_key.cc
   // For calls that know the place, and need no hash.

@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -33,6 +33,16 @@ SlotHints::SlotHints(uint64_t bytes) {
 
 void SlotHints::Free::operator()(Line* lines) const { std::free(lines); }
 
+SlotHint& SlotHints::PlaceFor(uint64_t hash) const {
+  if (SlotHint* const own = Find(hash)) return *own;
+  SlotHint* const hints = LineOf(hash)->hints;
+  const uint32_t home = HomeOf(hash);
+  for (uint32_t n = home; n < home + kWays; ++n) {
+    if (!hints[n % kWays].known()) return hints[n % kWays];
+  }
+  return hints[home];
+}
+
 void SlotHints::Remember(uint64_t hash, const Placement& place, const Geometry& geometry,
                          uint64_t slot_address, SlotWord word) {
   if (lines_ == nullptr) return;
@@ -40,10 +50,7 @@ void SlotHints::Remember(uint64_t hash, const Placement& place, const Geometry& 
     const uint64_t slot =
         (slot_address - geometry.SlotAddress(place.bucket[bucket], 0)) / kWordBytes;
     if (slot >= geometry.slots_per_bucket) continue;
-    SlotHint* const hints = LineOf(hash)->hints;
-    const uint32_t way = std::min(WayOf(*LineOf(hash), hash), kWays - 1);
-    std::copy_backward(hints, hints + way, hints + way + 1);
-    hints[0] = SlotHint(TagOf(hash), bucket, static_cast<uint32_t>(slot), word);
+    PlaceFor(hash) = SlotHint(TagOf(hash), bucket, static_cast<uint32_t>(slot), word);
     return;
   }
   // Found through another directory.
@@ -51,12 +58,7 @@ void SlotHints::Remember(uint64_t hash, const Placement& place, const Geometry& 
 }
 
 void SlotHints::Forget(uint64_t hash) {
-  if (lines_ == nullptr) return;
-  SlotHint* const hints = LineOf(hash)->hints;
-  const uint32_t way = WayOf(*LineOf(hash), hash);
-  if (way == kWays) return;
-  std::copy(hints + way + 1, hints + kWays, hints + way);
-  hints[kWays - 1] = {};
+  if (SlotHint* const hint = Find(hash)) *hint = {};
 }
 
 void SlotHints::Clear() {

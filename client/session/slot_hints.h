@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,8 +50,8 @@ class SlotHint {
 // under the rules of a get that looks into all slots. So it may be of any age, of a directory that
 // has been replaced, or of another key.
 //
-// Sets of eight, one line each; the one least lately remembered makes room. Belongs to one session.
-// Not thread safe.
+// Sets of eight, one line each. A key has a place of its own in its set, and takes the next free one
+// when that is taken; in a full set it takes its own. Belongs to one session. Not thread safe.
 class SlotHints {
  public:
   SlotHints() = default;
@@ -62,12 +61,17 @@ class SlotHints {
   void Prefetch(uint64_t hash) const {
     if (lines_ != nullptr) PrefetchLine(LineOf(hash));
   }
-  // Null if there is none. Good, and to be renewed, until the next call that is not const.
+  // Null if there is none. To be renewed, too: after another key was remembered it may be that one's,
+  // which then has a wrong hint.
   SlotHint* Find(uint64_t hash) const {
     if (lines_ == nullptr) return nullptr;
-    Line& line = *LineOf(hash);
-    const uint32_t way = WayOf(line, hash);
-    return way != kWays && line.hints[way].known() ? &line.hints[way] : nullptr;
+    SlotHint* const hints = LineOf(hash)->hints;
+    const uint32_t home = HomeOf(hash);
+    for (uint32_t n = home; n < home + kWays; ++n) {
+      SlotHint& hint = hints[n % kWays];
+      if (hint.tag() == TagOf(hash) && hint.known()) return &hint;
+    }
+    return nullptr;
   }
   // The key of that hash was found in a slot of its `place`.
   void Remember(uint64_t hash, const Placement& place, const Geometry& geometry,
@@ -77,7 +81,6 @@ class SlotHints {
 
  private:
   static constexpr uint32_t kWays = 8;
-  // Those in use come first, the one remembered last at the front.
   struct alignas(64) Line {
     SlotHint hints[kWays];
   };
@@ -87,15 +90,8 @@ class SlotHints {
 
   Line* LineOf(uint64_t hash) const { return lines_.get() + (hash & mask_); }
   static constexpr uint64_t TagOf(uint64_t hash) { return hash >> 48; }
-  // kWays if the key has none, or the first free one. All are compared before one is chosen: which it is can't be
-  // foreseen, and a branch for each would be mispredicted.
-  static uint32_t WayOf(const Line& line, uint64_t hash) {
-    uint32_t same = 1u << kWays;
-    for (uint32_t way = 0; way < kWays; ++way) {
-      same |= uint32_t{line.hints[way].tag() == TagOf(hash)} << way;
-    }
-    return static_cast<uint32_t>(std::countr_zero(same));
-  }
+  static constexpr uint32_t HomeOf(uint64_t hash) { return hash >> 45 & (kWays - 1); }
+  SlotHint& PlaceFor(uint64_t hash) const;
 
   std::unique_ptr<Line[], Free> lines_;
   uint64_t count_ = 0;
