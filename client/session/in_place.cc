@@ -130,7 +130,7 @@ bool SessionImpl::GetInPlace(const Key& key, std::span<std::byte> buffer, GetRes
   return true;
 }
 
-// The block of the next put, so that this one's CAS needn't wait for its lines.
+// The block of a later put, so that its CAS needn't wait for its lines.
 void SessionImpl::PrefetchBlock(SlotWord word) const {
   if (word.empty() || !InHeap(geometry_, word)) return;
   PrefetchRecord(mapping_ + geometry_.RecordAddress(word), word.size_class());
@@ -144,23 +144,26 @@ bool SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value, uint6
   if (size_class == kRunClass) return false;
   const SessionBlocks::Taken taken = pool_.TakeInHand(size_class);
   if (taken.result != Result::kOk) return false;
-  PrefetchBlock(taken.next);
+  PrefetchBlock(taken.soon);
   ++stats_.chains;
   stats_.verbs += 2;
   ++stats_.writes;
   ++stats_.atomics;
+  pool_.Unlinking({hint.word, hint.version});
+  result->outcome = Outcome::kOk;
+  result->version = taken.block.version;
   if (!PutKnownInPlace(geometry_, link_->region->base(), hint, key, taken.block, value, expiry,
                        found)) {
+    pool_.DidNotUnlink();
     pool_.PutBack(taken.block, taken.batch);
     lost->now = found->word;
+    *result = {};
     return false;
   }
   ++stats_.cache_hits;
   pool_.Spent(taken.batch);
-  pool_.Unlinked({hint.word, hint.version});
+  pool_.DidUnlink();
   NoteUse(found->word);
-  result->outcome = Outcome::kOk;
-  result->version = taken.block.version;
   return true;
 }
 

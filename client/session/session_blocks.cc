@@ -7,23 +7,14 @@ namespace {
 
 // A batch is at most this much memory, so that an idle session doesn't sit on a large share of it.
 constexpr uint64_t kBatchBytes = 1u << 20;
-// As many as a full batch of small blocks has: the next batch is then asked for when the server is
-// awake anyway.
-constexpr uint32_t kReturnsPerMessage = kMaxBlocksPerBatch;
 constexpr Milliseconds kReturnPatience{10};
-// What waits to be returned is at most so much, and at most that share of the heap.
-constexpr uint64_t kReturnBytes = 4u << 20;
+// What waits to be returned is at most that share of the heap.
 constexpr uint64_t kReturnShare = 512;
 // A batch should last for longer than the first and for less than the second.
 constexpr int64_t kShortBatch = 50'000'000;
 constexpr int64_t kLongBatch = 500'000'000;
 // Blocks that one look for idle classes gives back: a few hundred us.
 constexpr size_t kMostIdleReturns = 2048;
-
-uint64_t BytesOf(SizeClass size_class) {
-  // Of a run only the server knows the length; it is over 32 KiB, so few are held back.
-  return size_class == kRunClass ? kReturnBytes / 8 : BlockBytes(size_class);
-}
 
 }  // namespace
 
@@ -104,7 +95,7 @@ SessionBlocks::Taken SessionBlocks::TakeInHand(SizeClass size_class) {
   taken.block.word = SlotWord(c.blocks.back().word);
   taken.batch = c.blocks.back().batch;
   c.blocks.pop_back();
-  if (!c.blocks.empty()) taken.next = SlotWord(c.blocks.back().word);
+  if (c.blocks.size() >= kAhead) taken.soon = SlotWord(c.blocks.end()[-kAhead].word);
   return taken;
 }
 
@@ -154,11 +145,8 @@ void SessionBlocks::PutBack(const Block& block, uint64_t batch) {
   Spent(batch);
 }
 
-void SessionBlocks::Unlinked(const Freed& freed) {
-  returns_.push_back({freed.word.Thawed().raw(), freed.version});
-  return_bytes_ += BytesOf(freed.word.size_class());
-  if (returns_.size() < kReturnsPerMessage && return_bytes_ < most_return_bytes_) return;
-  // If the server is too slow to take them now, they go with the next.
+// If the server is too slow to take them now, they go with the next.
+void SessionBlocks::FlushSome() {
   Flush(Deadline::After(kReturnPatience, *clock_)).IgnoreError();
 }
 

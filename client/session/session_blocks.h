@@ -32,8 +32,10 @@ class SessionBlocks {
     bool room_soon = false;       // with kMemoryFull: the server is making room
     Block block;
     uint64_t batch = 0;
-    SlotWord next;  // what the next call for this class takes, if one is in hand
+    SlotWord soon;  // what the kAhead-th call from now takes for this class, if that is in hand
   };
+  // More than one: a put takes less time than the lines of a block.
+  static constexpr size_t kAhead = 3;
   // A block if one is in hand, else kMemoryFull at once.
   Taken TakeInHand(SizeClass size_class);
   // A block for a record of `bytes` bytes. Costs a lane round trip when the class has run out.
@@ -44,7 +46,23 @@ class SessionBlocks {
   // The block was not linked: good for another record.
   void PutBack(const Block& block, uint64_t batch);
   // An operation unlinked this block.
-  void Unlinked(const Freed& freed);
+  void Unlinked(const Freed& freed) {
+    Unlinking(freed);
+    DidUnlink();
+  }
+  // The same in two steps, the first before it is tried: what can be done while a CAS waits for its
+  // line is done then. One of the other two follows, with nothing of this object in between.
+  void Unlinking(const Freed& freed) {
+    returns_.push_back({freed.word.Thawed().raw(), freed.version});
+    return_bytes_ += BytesOf(freed.word.size_class());
+  }
+  void DidUnlink() {
+    if (returns_.size() >= kReturnsPerMessage || return_bytes_ >= most_return_bytes_) FlushSome();
+  }
+  void DidNotUnlink() {
+    return_bytes_ -= BytesOf(SlotWord(returns_.back().word).size_class());
+    returns_.pop_back();
+  }
 
   // To be called now and then, with the clock's time: gives back the blocks of sizes that have not
   // been written for a while, and what waits to be returned with them. Waits for nothing but a
@@ -72,6 +90,11 @@ class SessionBlocks {
     uint32_t looks = 0;      // of LookForIdle, since one was last taken
     int64_t fetched_at = 0;  // the last batch; 0: none was
   };
+  // As many as a full batch of small blocks has: the next batch is then asked for when the server
+  // is awake anyway.
+  static constexpr uint32_t kReturnsPerMessage = kMaxBlocksPerBatch;
+  // What waits to be returned is at most so much, and at most a share of the heap.
+  static constexpr uint64_t kReturnBytes = 4u << 20;
   // Of this and twice this, a size that is not written gives its blocks back.
   static constexpr int64_t kIdlePeriod = 200'000'000;
   struct Batch {
@@ -81,6 +104,11 @@ class SessionBlocks {
 
   Result Fetch(SizeClass size_class, uint64_t bytes, Deadline deadline, bool* room_soon);
   static uint64_t MostReturnBytes(uint64_t heap_bytes);
+  static uint64_t BytesOf(SizeClass size_class) {
+    // Of a run only the server knows the length; it is over 32 KiB, so few are held back.
+    return size_class == kRunClass ? kReturnBytes / 8 : BlockBytes(size_class);
+  }
+  void FlushSome();
   uint32_t Want(SizeClass size_class, int64_t now);
   void KeepVersions(uint64_t first, uint64_t count);
   void GiveBack(Class& c);

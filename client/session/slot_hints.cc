@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <bit>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,13 +11,13 @@ namespace {
 
 constexpr size_t kHugePage = 2u << 20;
 constexpr size_t kSmallPage = 4096;
+constexpr uint64_t kMostLines = uint64_t{1} << 32;
 
 }  // namespace
 
 SlotHints::SlotHints(uint64_t bytes) {
-  const uint64_t lines = bytes / sizeof(Line);
-  if (lines == 0) return;
-  const uint64_t count = std::bit_floor(lines);
+  const uint64_t count = std::min(bytes / sizeof(Line), kMostLines);
+  if (count == 0) return;
   const size_t alignment = count * sizeof(Line) >= kHugePage ? kHugePage : kSmallPage;
   const size_t size = (count * sizeof(Line) + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, size);
@@ -27,7 +27,6 @@ SlotHints::SlotHints(uint64_t bytes) {
   if (alignment == kHugePage) (void)madvise(memory, size, MADV_HUGEPAGE);
   lines_.reset(static_cast<Line*>(memory));
   count_ = count;
-  mask_ = count - 1;
   Clear();
 }
 

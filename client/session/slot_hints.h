@@ -55,7 +55,7 @@ class SlotHint {
 class SlotHints {
  public:
   SlotHints() = default;
-  // `bytes` is rounded down to a power of two lines; under one line there are none.
+  // Under one line of 64 bytes there are none.
   explicit SlotHints(uint64_t bytes);
 
   void Prefetch(uint64_t hash) const {
@@ -88,14 +88,16 @@ class SlotHints {
     void operator()(Line* lines) const;
   };
 
-  Line* LineOf(uint64_t hash) const { return lines_.get() + (hash & mask_); }
+  // Of any number of lines one by the hash's lowest 32 bits, which leave the tag its own.
+  Line* LineOf(uint64_t hash) const {
+    return lines_.get() + ((hash & 0xFFFFFFFFu) * count_ >> 32);
+  }
   static constexpr uint64_t TagOf(uint64_t hash) { return hash >> 48; }
   static constexpr uint32_t HomeOf(uint64_t hash) { return hash >> 45 & (kWays - 1); }
   SlotHint& PlaceFor(uint64_t hash) const;
 
   std::unique_ptr<Line[], Free> lines_;
   uint64_t count_ = 0;
-  uint64_t mask_ = 0;
 };
 
 }  // namespace dunlin
