@@ -1,3 +1,6 @@
+#include <sys/mman.h>
+
+#include <cstdlib>
 #include <cstring>
 
 #include "bench/micro/ratio.h"
@@ -12,6 +15,8 @@ constexpr uint64_t kTurn = 4096;
 constexpr uint64_t kTurns = 256;
 constexpr uint64_t kBatch = 16;
 constexpr uint64_t kValueByte = 'v';
+// A session's cache has room for twice the keys.
+constexpr uint64_t kCacheBytesPerKey = 16;
 using Access = ShmStore::Access;
 
 // Who knows where a key's record is.
@@ -35,6 +40,46 @@ uint64_t TouchCold(const Access& access, uint32_t value_bytes, std::byte* out) {
   return TouchKnown(access, value_bytes, out);
 }
 
+// As TouchCold for one who learns the record's place from the slot.
+uint64_t FollowCold(const ShmStore& store, const Access& access, uint32_t value_bytes,
+                    std::byte* out) {
+  for (const std::byte* bucket : access.lines.bucket) {
+    benchmark::DoNotOptimize(LoadWord(bucket));
+    benchmark::DoNotOptimize(LoadWord(bucket + 64));
+  }
+  std::memcpy(out, store.ValueAt(SlotWord(LoadWord(access.lines.slot))), value_bytes);
+  benchmark::ClobberMemory();
+  return static_cast<uint64_t>(out[value_bytes - 1]) - kValueByte;
+}
+
+// A table as large as the session's cache, of which a look-up reads the word that its key's hash
+// points to. All are 0.
+class CacheLines {
+ public:
+  explicit CacheLines(uint64_t bytes)
+      : count_(bytes / sizeof(uint64_t)),
+        words_(static_cast<uint64_t*>(std::aligned_alloc(kHugePage, RoundUp(bytes)))) {
+    DUNLIN_CHECK(words_ != nullptr);
+    DUNLIN_CHECK(madvise(words_.get(), RoundUp(bytes), MADV_HUGEPAGE) == 0);
+    std::memset(words_.get(), 0, bytes);
+  }
+  uint64_t Look(const Access& access) const {
+    const uint64_t hash = PlainWord(access.key + 8) * 0x9E3779B97F4A7C15;
+    return LoadWord(&words_[(hash >> 32) * count_ >> 32]);
+  }
+
+ private:
+  static constexpr uint64_t kHugePage = 2u << 20;
+  static uint64_t RoundUp(uint64_t bytes) {
+    return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  }
+  struct Free {
+    void operator()(uint64_t* words) const { std::free(words); }
+  };
+  uint64_t count_;
+  std::unique_ptr<uint64_t[], Free> words_;
+};
+
 struct Run {
   ShmStore& store;
   const Known known;
@@ -47,7 +92,7 @@ struct Run {
       : store(ShmStore::Get(shape)),
         known(who),
         sequence(store.Sequence(kTurn * kTurns, set, 1)),
-        session(store.OpenSession(known == Known::kSession ? set * 16 : 0)),
+        session(store.OpenSession(known == Known::kSession ? set * kCacheBytesPerKey : 0)),
         out(kBatch * shape.value_bytes) {
     if (known == Known::kNobody) return;
     if (known == Known::kApplication) {
@@ -63,6 +108,22 @@ struct Run {
     return static_cast<uint64_t>(out[got.value_bytes - 1]) - kValueByte;
   }
 };
+
+void MeasureFloor(const Run& run, const StoreShape& shape, uint64_t set, std::byte* out,
+                  Ratio* ratio) {
+  const CacheLines cache(set * kCacheBytesPerKey);
+  for (uint64_t turn = 0; turn < kTurns; ++turn) {
+    ratio->FloorTurn(turn * kTurn, kTurn, [&](uint64_t first, uint64_t count) {
+      uint64_t zero = 0;
+      for (uint64_t i = first; i < first + count; ++i) {
+        const Access& access = run.sequence[i + zero];
+        zero = run.known == Known::kNobody
+                   ? FollowCold(run.store, access, shape.value_bytes, out)
+                   : TouchKnown((&access)[cache.Look(access)], shape.value_bytes, out);
+      }
+    });
+  }
+}
 
 void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set, Known known,
                  double bound) {
@@ -85,6 +146,7 @@ void GetOneByOne(benchmark::State& state, const StoreShape& shape, uint64_t set,
             for (uint64_t i = first; i < first + count; ++i) zero = run.Get(i + zero);
           });
     }
+    if (known != Known::kApplication) MeasureFloor(run, shape, set, run.out.data(), &ratio);
   }
   ratio.Report(state, bound);
   state.counters["huge_pages"] = run.store.huge_pages();

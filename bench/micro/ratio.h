@@ -20,7 +20,15 @@ class Ratio {
     subject_.push_back(Nanos(count, [&] { subject(first, count); }));
   }
 
+  // What the misses alone cost that the subject must wait for one after the other. Tells how far
+  // there is to go; no bound is made of it.
+  template <typename Floor>
+  void FloorTurn(uint64_t first, uint64_t count, Floor&& floor) {
+    floor_.push_back(Nanos(count, [&] { floor(first, count); }));
+  }
+
   void Report(benchmark::State& state, double bound) {
+    if (!floor_.empty()) state.counters["floor_ns"] = Median(floor_);
     double limit = Median(limit_);
     double subject = Median(subject_);
     state.counters["limit_ns"] = limit;
@@ -50,6 +58,7 @@ class Ratio {
 
   std::vector<double> limit_;
   std::vector<double> subject_;
+  std::vector<double> floor_;
 };
 
 }  // namespace dunlin::bench

@@ -8,6 +8,8 @@
 #include "client/connect/directory_copy.h"
 #include "client/connect/mapped_region.h"
 #include "common/base/random.h"
+#include "common/layout/record.h"
+#include "common/layout/slot.h"
 #include "dunlin/client.h"
 #include "tests/support/server_process.h"
 
@@ -45,6 +47,11 @@ class ShmStore {
     std::byte* value;
   };
   Lines Find(uint64_t key) const;
+  // The value of the record that a slot names.
+  const std::byte* ValueAt(SlotWord word) const {
+    return region_->base() + region_->geometry().RecordAddress(word) + kRecordPrefixBytes +
+           kKeyBytes;
+  }
 
   // One operation of a random sequence: the key as an application has it, and its lines.
   struct Access {

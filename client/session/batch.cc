@@ -78,8 +78,9 @@ bool SessionImpl::PrepareOne(Operation& op, Request& request, Outcome refused,
   return false;
 }
 
-// In groups: prepare all of a group (which prefetches the location cache), prefetch what it names of
-// a mapping, then start all (which prefetches the index and the heap), then carry on. A group starts when half of the last is done.
+// In groups: prepare all of a group (which prefetches the location cache), prefetch what it names
+// of a mapping, then start all (which prefetches the index and the heap), then carry on. A group
+// starts when half of the last is done.
 template <typename Item, typename StartOne>
 void SessionImpl::RunBatch(std::span<Item> requests, const CallOptions& options, StartOne&& start) {
   Operation* group[kWindow];

@@ -221,10 +221,10 @@ bool SessionImpl::FinishUnseen(InPlaceItem& item, bool* known) {
   const Placement place = Place(geometry_, env_.directory, item.key.hash);
   GetRequest& request = *item.request;
   InPlace in_place;
-  *known = item.sight.known() &&
-           FindSlotInPlace(geometry_, mapping_, item.sight.slot_address, item.key, stamp,
-                           &in_place) &&
-           item.sight.IsAt(in_place.found.word);
+  *known =
+      item.sight.known() &&
+      FindSlotInPlace(geometry_, mapping_, item.sight.slot_address, item.key, stamp, &in_place) &&
+      item.sight.IsAt(in_place.found.word);
   if (!*known && !FindColdInPlace(geometry_, mapping_, place, item.key, stamp, &in_place)) {
     return false;
   }
@@ -356,9 +356,8 @@ void SessionImpl::RunPuts(std::span<PutItem> items, std::vector<PutRequest*>* le
     PutRequest& request = *item.request;
     request.result = {};
     LostSwing lost;
-    if (!item.sight.known() ||
-        !PutSeen(item.sight, item.key, request.value, ExpiryOf(request.options.ttl),
-                 &request.result, &lost)) {
+    if (!item.sight.known() || !PutSeen(item.sight, item.key, request.value,
+                                        ExpiryOf(request.options.ttl), &request.result, &lost)) {
       left->push_back(&request);
     }
   }

@@ -10,33 +10,18 @@
 
 namespace dunlin {
 
-// Where keys were found: a bounded, two-way set-associative table. A set is two neighbouring lines:
-// in the first lies what a get needs, in the second the keys with what else a write needs. Keys of
-// up to 16 bytes lie in the table, longer ones (up to kMaxCachedKey) beside it. Find compares the
-// whole key, since a known put reads nothing that could contradict it; a get reads the record with
-// its key, and has no use for the second line.
+// Where keys were found, for a session that can't look itself (slot_hints.h): a bounded, two-way
+// set-associative table. A set is two neighbouring lines. Keys of up to 16 bytes lie in the table,
+// longer ones (up to kMaxCachedKey) beside it. Find compares the whole key, since a known put reads
+// nothing that could contradict it.
 //
 // A location is good for `max_age` ticks after it was last seen to be current: within that time no
 // (offset, generation) recurs, so a CAS of a stale word fails (design: reuse without ABA).
 //
 // Belongs to one session. Not thread safe.
 class LocationCache {
- private:
-  struct Set;
-
  public:
   static constexpr uint32_t kMaxCachedKey = 256;
-
-  // Where a location that Find returned is kept; good until the next call that is not const.
-  class Place {
-   public:
-    uint64_t validated() const;
-
-   private:
-    friend class LocationCache;
-    Set* set = nullptr;
-    uint32_t way = 0;
-  };
 
   // `bytes` is rounded down to a power of two sets; under one set the cache is off.
   LocationCache(uint64_t bytes, uint64_t max_age);
@@ -46,9 +31,6 @@ class LocationCache {
 
   bool enabled() const { return sets_ != nullptr; }
 
-  void PrefetchToRead(uint64_t hash) const {
-    if (sets_ != nullptr) PrefetchLine(SetOf(hash).found);
-  }
   void Prefetch(uint64_t hash) const {
     if (sets_ == nullptr) return;
     PrefetchLine(SetOf(hash).found);
@@ -57,30 +39,12 @@ class LocationCache {
 
   // The key's location if there is one that is young enough at tick `now`. `*aging`: it should be
   // remembered again when it is seen to be current; until then that would only dirty a line.
-  Location Find(const Key& key, uint64_t now, bool* aging, Place* place) const {
-    if (sets_ == nullptr) return {};
-    Set& set = SetOf(key.hash);
-    const uint32_t way = WayOf(set, key);
-    if (way == kWays || !Young(set.found[way].validated, now, aging)) return {};
-    place->set = &set;
-    place->way = way;
-    return LocationOf(set.found[way], set.keys[way].expiry);
-  }
   Location Find(const Key& key, uint64_t now, bool* aging) const {
-    Place place;
-    return Find(key, now, aging, &place);
-  }
-
-  // The same for one who reads the record and compares its key: where the key's record is likely
-  // to be, without its expiry.
-  Location FindToRead(const Key& key, uint64_t now, bool* aging) const {
     if (sets_ == nullptr) return {};
     const Set& set = SetOf(key.hash);
-    for (const Found& found : set.found) {
-      if (!MayBe(found, key.hash)) continue;
-      return Young(found.validated, now, aging) ? LocationOf(found, 0) : Location{};
-    }
-    return {};
+    const uint32_t way = WayOf(set, key);
+    if (way == kWays || !Young(set.found[way].validated, now, aging)) return {};
+    return LocationOf(set.found[way], set.keys[way].expiry);
   }
 
   // Whether a location last seen to be current at tick `validated` may still be used.
@@ -92,10 +56,6 @@ class LocationCache {
 
   // The location was current at tick `stamp`.
   void Remember(const Key& key, const Location& location, uint64_t stamp);
-  // The same of a key that is in the cache, at `place`.
-  void Renew(const Place& place, const Location& location, uint64_t stamp) {
-    Write(*place.set, place.way, location, stamp);
-  }
   void Forget(const Key& key);
   void Clear();
   // For another server. Clears it.
@@ -165,7 +125,5 @@ class LocationCache {
   uint64_t set_mask_ = 0;
   uint64_t max_age_;
 };
-
-inline uint64_t LocationCache::Place::validated() const { return set->found[way].validated; }
 
 }  // namespace dunlin

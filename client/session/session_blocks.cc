@@ -146,9 +146,7 @@ void SessionBlocks::PutBack(const Block& block, uint64_t batch) {
 }
 
 // If the server is too slow to take them now, they go with the next.
-void SessionBlocks::FlushSome() {
-  Flush(Deadline::After(kReturnPatience, *clock_)).IgnoreError();
-}
+void SessionBlocks::FlushSome() { Flush(Deadline::After(kReturnPatience, *clock_)).IgnoreError(); }
 
 absl::Status SessionBlocks::Flush(Deadline deadline) {
   size_t sent = 0;

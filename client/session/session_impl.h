@@ -354,8 +354,8 @@ class SessionImpl final : public Session, private PinnedValue::Owner {
   Channel* channel_;          // of the link
   const std::byte* mapping_;  // of the channel; may be null
   uint64_t owner_ = 0;        // stands for the connection in KnownKeys; never 0
-  LocationCache cache_;  // off where there is a mapping
-  SlotHints hints_;      // off elsewhere
+  LocationCache cache_;       // off where there is a mapping
+  SlotHints hints_;           // off elsewhere
   SessionBlocks pool_;
   Random random_;
   Env env_;

@@ -50,8 +50,8 @@ class SlotHint {
 // under the rules of a get that looks into all slots. So it may be of any age, of a directory that
 // has been replaced, or of another key.
 //
-// Sets of eight, one line each. A key has a place of its own in its set, and takes the next free one
-// when that is taken; in a full set it takes its own. Belongs to one session. Not thread safe.
+// Sets of eight, one line each. A key has a place of its own in its set, and takes the next free
+// one when that is taken; in a full set it takes its own. Belongs to one session. Not thread safe.
 class SlotHints {
  public:
   SlotHints() = default;
@@ -61,8 +61,8 @@ class SlotHints {
   void Prefetch(uint64_t hash) const {
     if (lines_ != nullptr) PrefetchLine(LineOf(hash));
   }
-  // Null if there is none. To be renewed, too: after another key was remembered it may be that one's,
-  // which then has a wrong hint.
+  // Null if there is none. To be renewed, too: after another key was remembered it may be that
+  // one's, which then has a wrong hint.
   SlotHint* Find(uint64_t hash) const {
     if (lines_ == nullptr) return nullptr;
     SlotHint* const hints = LineOf(hash)->hints;
@@ -89,9 +89,7 @@ class SlotHints {
   };
 
   // Of any number of lines one by the hash's lowest 32 bits, which leave the tag its own.
-  Line* LineOf(uint64_t hash) const {
-    return lines_.get() + ((hash & 0xFFFFFFFFu) * count_ >> 32);
-  }
+  Line* LineOf(uint64_t hash) const { return lines_.get() + ((hash & 0xFFFFFFFFu) * count_ >> 32); }
   static constexpr uint64_t TagOf(uint64_t hash) { return hash >> 48; }
   static constexpr uint32_t HomeOf(uint64_t hash) { return hash >> 45 & (kWays - 1); }
   SlotHint& PlaceFor(uint64_t hash) const;

@@ -32,7 +32,8 @@ struct ClientOptions {
 
 struct SessionOptions {
   Milliseconds default_deadline{1000};  // of calls without one of their own
-  // Location cache: remembers where keys were found, 64 bytes an entry and the rest of keys over 16
+  // Location cache: remembers where keys were found, on shared memory with 8 bytes an entry (room
+  // for twice the keys loses hardly any), elsewhere with 64 bytes and the rest of keys over 16
   // bytes. 0 switches it off.
   uint64_t location_cache_bytes = 4u << 20;
   uint32_t max_in_flight = 64;  // operations submitted and not yet completed

@@ -200,6 +200,47 @@ TEST_F(SessionTest, AgreesWithAMapOverManyRandomOperations) {
   EXPECT_EQ(status->locks_held, 0u);
 }
 
+TEST_F(SessionTest, ManyKnownKeysArePutAtOnce) {
+  constexpr size_t kKeys = 100;
+  std::vector<std::string> keys, values(kKeys);
+  for (size_t i = 0; i < kKeys; ++i) keys.push_back("k" + std::to_string(i));
+  const std::string too_large(session_->max_value_bytes() + 1, 'x');
+  uint64_t versions[2] = {};
+  for (int round = 0; round < 2; ++round) {
+    std::vector<PutRequest> puts(kKeys);
+    for (size_t i = 0; i < kKeys; ++i) {
+      values[i] = std::string(i, 'a') + std::to_string(round);
+      puts[i].key = AsBytes(keys[i]), puts[i].value = AsBytes(values[i]);
+    }
+    puts[20].options.ttl = Milliseconds(60'000);
+    puts[30].options.mode = PutMode::kIfAbsent;
+    if (round == 1) {
+      puts[40].key = {};
+      puts[50].value = AsBytes(too_large);
+      ASSERT_TRUE(session_->RemoveBytes(AsBytes(keys[60])).ok());
+    }
+    session_->MultiPut(puts);
+    for (size_t i = 0; i < kKeys; ++i) {
+      const Outcome expected = round == 0 ? Outcome::kOk
+                               : i == 30  ? Outcome::kExists
+                               : i == 40  ? Outcome::kInvalidArgument
+                               : i == 50  ? Outcome::kTooLarge
+                                          : Outcome::kOk;
+      EXPECT_EQ(puts[i].result.outcome, expected) << i;
+      if (expected == Outcome::kOk) {
+        EXPECT_EQ(Value(keys[i]), values[i]);
+      } else {
+        EXPECT_EQ(Value(keys[i]), std::string(i, 'a') + "0");
+      }
+    }
+    versions[round] = puts[7].result.version;
+    GetResult got = session_->Head(AsBytes(keys[20]));
+    EXPECT_TRUE(got.ttl_left.has_value());
+    EXPECT_EQ(session_->Head(AsBytes(keys[7])).version, versions[round]);
+  }
+  EXPECT_NE(versions[0], versions[1]);
+}
+
 TEST_F(SessionTest, ManyKeysAtOnce) {
   constexpr size_t kKeys = 5000;
   std::vector<std::string> keys, values;

@@ -63,38 +63,21 @@ TEST(LocationCache, ComparesTheWholeKey) {
   }
 }
 
-TEST(LocationCache, AGetFindsAllButTheExpiry) {
-  LocationCache cache(1u << 12, kMaxAge);
-  const std::string text = "key";
-  const Key key = KeyOf(text, uint64_t{77} << 48 | 5);
-  bool aging = false;
-  EXPECT_FALSE(cache.FindToRead(key, 1, &aging).known());
-  cache.Remember(key, At(64), 1);
-  Location expected = At(64);
-  expected.expiry = 0;
-  EXPECT_TRUE(Same(cache.FindToRead(key, 1, &aging), expected));
-  // Of the same set, with another tag.
-  EXPECT_FALSE(cache.FindToRead(KeyOf(text, uint64_t{78} << 48 | 5), 1, &aging).known());
-}
-
 TEST(LocationCache, DropsWhatWasNotSeenForMaxAge) {
   LocationCache cache(1u << 12, kMaxAge);
   const std::string text = "key";
   const Key key = KeyOf(text, 9);
-  LocationCache::Place place;
   bool aging = false;
   cache.Remember(key, At(64), 100);
   EXPECT_TRUE(cache.Find(key, 100 + kMaxAge / 4 - 1, &aging).known());
   EXPECT_FALSE(aging);
-  EXPECT_TRUE(cache.Find(key, 100 + kMaxAge / 4, &aging, &place).known());
+  EXPECT_TRUE(cache.Find(key, 100 + kMaxAge / 4, &aging).known());
   EXPECT_TRUE(aging);
-  EXPECT_EQ(place.validated(), 100u);
   EXPECT_TRUE(cache.Find(key, 100 + kMaxAge - 1, &aging).known());
   EXPECT_FALSE(cache.Find(key, 100 + kMaxAge, &aging).known());
-  EXPECT_FALSE(cache.FindToRead(key, 100 + kMaxAge, &aging).known());
   // A clock that went back, as another server's may be, makes nothing young.
   EXPECT_FALSE(cache.Find(key, 99, &aging).known());
-  cache.Renew(place, At(128), 100 + kMaxAge);
+  cache.Remember(key, At(128), 100 + kMaxAge);
   EXPECT_TRUE(Same(cache.Find(key, 100 + kMaxAge, &aging), At(128)));
   cache.SetMaxAge(kMaxAge * 2);
   EXPECT_FALSE(cache.Find(key, 100 + kMaxAge, &aging).known());

@@ -18,6 +18,10 @@ class InPlaceTest : public ::testing::Test {
     return FindColdInPlace(store_.geometry, store_.At(0), store_.PlacementOf(key_), key_,
                            store_.clock, &found_);
   }
+  bool InSlot(uint64_t slot_address) {
+    return FindSlotInPlace(store_.geometry, store_.At(0), slot_address, key_, store_.clock,
+                           &found_);
+  }
   bool Still() { return StillInPlace(store_.geometry, found_, store_.env.now, store_.clock); }
   bool PutKnown(const Location& hint, const Block& block, uint64_t expiry = 0) {
     return PutKnownInPlace(store_.geometry, store_.At(0), hint, key_, block,
@@ -63,6 +67,19 @@ TEST_F(InPlaceTest, LeavesAStaleLocationToTheMachine) {
   EXPECT_FALSE(Known(at));
   at.slot_address = store_.geometry.region_bytes;
   EXPECT_FALSE(Known(at));
+}
+
+TEST_F(InPlaceTest, FindsWhateverRecordOfTheKeyASlotHas) {
+  const Location at = store_.Place(key_, "old");
+  const Location now = store_.Replace(at, key_, "new");
+  ASSERT_TRUE(InSlot(at.slot_address));
+  EXPECT_EQ(Value(), "new");
+  EXPECT_EQ(found_.found.word, now.word);
+  EXPECT_EQ(found_.found.version, now.version);
+  store_.SetWord(at.slot_address, 0);
+  EXPECT_FALSE(InSlot(at.slot_address));
+  EXPECT_FALSE(InSlot(store_.Place(twin_, "twin's").slot_address));
+  EXPECT_FALSE(InSlot(store_.geometry.region_bytes));
 }
 
 TEST_F(InPlaceTest, ReadsAFrozenRecord) {
