@@ -138,12 +138,15 @@ void SessionImpl::PrefetchBlock(SlotWord word) const {
 
 bool SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value, uint64_t expiry,
                         WriteResult* result, Location* found, LostSwing* lost) {
-  *lost = {hint, SlotWord::Empty(), env_.now, link_->constants.incarnation};
+  const auto lose = [&](SlotWord now) {
+    *lost = {hint, now, env_.now, link_->constants.incarnation};
+    return false;
+  };
   const SizeClass size_class = ClassFor(RecordBytes(key.bytes, value.size(), expiry != 0));
   // Before a block is taken, which would have to be given back.
-  if (size_class == kRunClass) return false;
+  if (size_class == kRunClass) return lose(SlotWord::Empty());
   const SessionBlocks::Taken taken = pool_.TakeInHand(size_class);
-  if (taken.result != Result::kOk) return false;
+  if (taken.result != Result::kOk) return lose(SlotWord::Empty());
   PrefetchBlock(taken.soon);
   ++stats_.chains;
   stats_.verbs += 2;
@@ -156,9 +159,8 @@ bool SessionImpl::PutAt(const Location& hint, const Key& key, Bytes value, uint6
                        found)) {
     pool_.DidNotUnlink();
     pool_.PutBack(taken.block, taken.batch);
-    lost->now = found->word;
     *result = {};
-    return false;
+    return lose(found->word);
   }
   ++stats_.cache_hits;
   pool_.Spent(taken.batch);
