@@ -39,7 +39,8 @@ function(dunlin_executable name)
 endfunction()
 
 # dunlin_test_properties(<name> <timeout in seconds> <labels>): for a test of add_test(). Gives
-# instrumented builds, which run several times slower, more time, and readable reports.
+# instrumented builds, which run several times slower, more time, and readable reports. What may take
+# longest starts first (until ctest knows how long each took), lest it run alone in the end.
 function(dunlin_test_properties name timeout labels)
   set(environment)
   if(DUNLIN_SANITIZE)
@@ -54,7 +55,7 @@ function(dunlin_test_properties name timeout labels)
       "UBSAN_OPTIONS=print_stacktrace=1${common}" "TSAN_OPTIONS=halt_on_error=1${common}")
   endif()
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${environment}")
+    TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}" ENVIRONMENT "${environment}")
 endfunction()
 
 # dunlin_test(<name> SOURCES file... [DEPS target...] [ARGS argument...] [LABELS label...]
@@ -77,6 +78,7 @@ function(dunlin_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${DUNLIN_TEST_OPTIONS})
   dunlin_precompile(${name} tests)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   dunlin_test_properties(${name} ${arg_TIMEOUT} "${arg_LABELS}")
