@@ -40,7 +40,8 @@ endfunction()
 
 # dunlin_test_properties(<name> <timeout in seconds> <labels>): for a test of add_test(). Gives
 # instrumented builds, which run several times slower, more time, and readable reports. What may take
-# longest starts first (until ctest knows how long each took), lest it run alone in the end.
+# longest starts first (until ctest knows how long each took), lest it run alone in the end. ctest's
+# processors are half cores here, and a test has one core unless it says dunlin_test_waits().
 function(dunlin_test_properties name timeout labels)
   set(environment)
   if(DUNLIN_SANITIZE)
@@ -55,7 +56,17 @@ function(dunlin_test_properties name timeout labels)
       "UBSAN_OPTIONS=print_stacktrace=1${common}" "TSAN_OPTIONS=halt_on_error=1${common}")
   endif()
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}" ENVIRONMENT "${environment}")
+    TIMEOUT ${timeout} COST ${timeout} PROCESSORS 2 LABELS "${labels}" ENVIRONMENT "${environment}")
+endfunction()
+
+# dunlin_test_waits(<test>...): these need half a core, since they wait for disks, processes or set
+# times for more than half of their time. Says so only of tests that there are.
+function(dunlin_test_waits)
+  foreach(name IN LISTS ARGN)
+    if(TEST ${name})
+      set_tests_properties(${name} PROPERTIES PROCESSORS 1)
+    endif()
+  endforeach()
 endfunction()
 
 # dunlin_test(<name> SOURCES file... [DEPS target...] [ARGS argument...] [LABELS label...]
