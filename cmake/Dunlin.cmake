@@ -76,13 +76,15 @@ function(dunlin_test_waits)
 endfunction()
 
 # dunlin_test(<name> SOURCES file... [DEPS target...] [ARGS argument...] [LABELS label...]
-#             [TIMEOUT seconds] [RUN_SERIAL])
+#             [TIMEOUT seconds] [RUN_SERIAL] [TOGETHER])
 # A GoogleTest binary with its main, registered in ctest as one test. The label is "unit" and the
 # time limit 60 s unless told otherwise. The sanitizer builds run the labels unit, conformance,
 # end_to_end and fuzz, but nothing that also has the label "timing". RUN_SERIAL keeps other tests
-# from running beside it.
+# from running beside it. TOGETHER compiles the sources as if they were one, which is faster; they must
+# have no names in common.
 function(dunlin_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL" "TIMEOUT" "SOURCES;DEPS;ARGS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;TOGETHER" "TIMEOUT"
+                        "SOURCES;DEPS;ARGS;LABELS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "dunlin_test(${name}): needs SOURCES; "
                         "unexpected: '${arg_UNPARSED_ARGUMENTS}'")
@@ -97,6 +99,7 @@ function(dunlin_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${DUNLIN_TEST_OPTIONS})
   dunlin_precompile(${name} tests)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${arg_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   dunlin_test_properties(${name} ${arg_TIMEOUT} "${arg_LABELS}")
   set_tests_properties(${name} PROPERTIES RUN_SERIAL ${arg_RUN_SERIAL})
