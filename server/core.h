@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/random.h"
+#include "common/fabric/chain_frames.h"
 #include "common/fabric/on_mapping.h"
 #include "common/layout/lane.h"
 #include "common/layout/superblock.h"
@@ -129,6 +130,10 @@ class ServerCore {
 
   // Executes a chain that a remote session sent; it was parsed for its rights.
   void Execute(Chain& chain) { ExecuteChain(chain, region_.At(0)); }
+  // Of the body of a chain request that is to come; believes nothing.
+  void PrefetchChain(std::span<const std::byte> body) const {
+    PrefetchChainRequest(body, region_.At(0), plan().region_bytes);
+  }
   bool nic_atomics() const { return config_.atomics != nullptr; }
 
   // Not OK: words can't be changed as they must be; the server is of no use any more.

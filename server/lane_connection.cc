@@ -33,6 +33,7 @@ LaneConnection::Progress LaneConnection::Apply(ServerCore& core) {
     LaneParser::State state = parser_.Peek(frame);
     if (state == LaneParser::State::kBroken) return Break(parser_.why());
     if (state == LaneParser::State::kNeedsMore) break;
+    PrefetchAhead(core);
     LaneResult result = ApplyLaneMessage(core, peer_, frame.kind, frame.body, output_);
     if (!result.note.empty()) note_ = std::move(result.note);
     if (result.verdict == LaneVerdict::kClose) return Break(std::move(result.why));
@@ -44,6 +45,16 @@ LaneConnection::Progress LaneConnection::Apply(ServerCore& core) {
   }
   backlog_ = pending() >= kMostPending;
   return hung_up_ && !waiting_ ? Progress::kHungUp : Progress::kOpen;
+}
+
+// The lines that chains behind this one touch come while it is carried out.
+void LaneConnection::PrefetchAhead(const ServerCore& core) {
+  if (!remote()) return;
+  constexpr size_t kAhead = 4;
+  LaneParser::Frame frame;
+  while (parser_.PeekAhead(kAhead, frame)) {
+    if (frame.kind == LaneKind::kChainRequest) core.PrefetchChain(frame.body);
+  }
 }
 
 LaneConnection::Progress LaneConnection::ReadRemote(ServerCore& core) {

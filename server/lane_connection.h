@@ -71,6 +71,7 @@ class LaneConnection {
   size_t pending() const { return output_.bytes.size() - sent_; }
   Progress Break(std::string why);
   Progress Apply(ServerCore& core);
+  void PrefetchAhead(const ServerCore& core);
   Progress ReadRemote(ServerCore& core);
   Progress WriteRemote();
   void AllSent();

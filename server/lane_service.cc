@@ -362,18 +362,17 @@ LaneResult ChainReceived(ServerCore& core, LanePeer& peer, std::span<const std::
     return {};
   }
   const size_t at = output.bytes.size() + sizeof(LaneFrame);
-  const auto room = [&] {
-    output.bytes.resize(at + received.reply_bytes);
-    return std::span(reinterpret_cast<std::byte*>(output.bytes.data()) + at, received.reply_bytes);
+  const auto grow = [&](uint64_t bytes) {
+    output.bytes.resize(at + bytes);
+    return std::span(reinterpret_cast<std::byte*>(output.bytes.data()) + at, bytes);
   };
-  const std::span<std::byte> reply = room();
+  const std::span<std::byte> reply = grow(received.reply_bytes);
   PlaceChainReply(received, reply);
   core.Execute(received.chain);
   FinishChainReply(received, reply);
   if (received.chain.follow.wanted) {
-    Chain followed = TakeFollowed(received);
-    PlaceFollowed(received, followed, room());
-    core.Execute(followed);
+    CarryOutWish(
+        received, [&](Chain& chain) { core.Execute(chain); }, grow);
   }
   const LaneFrame frame{static_cast<uint32_t>(received.reply_bytes),
                         static_cast<uint16_t>(LaneKind::kChainReply), 0};

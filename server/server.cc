@@ -125,7 +125,8 @@ absl::Status Server::Prepare() {
 
 absl::Status Server::WatchEndpoints() {
   for (size_t i = 0; i < network_.endpoints.size(); ++i) {
-    DUNLIN_RETURN_IF_ERROR(Watch(network_.endpoints[i]->fd(), Source::kEndpoint, i, EPOLLIN));
+    DUNLIN_RETURN_IF_ERROR(network_.endpoints[i]->WatchIn(
+        epoll_.get(), Tag(Source::kEndpoint, i << Endpoint::kEventBits)));
   }
   return absl::OkStatus();
 }
@@ -224,7 +225,7 @@ void Server::Dispatch(uint64_t tag, uint32_t events) {
     case Source::kProcess:
       return ProcessGone(id);
     case Source::kEndpoint:
-      return ProgressEndpoint(*network_.endpoints[id]);
+      return ProgressEndpoint(id, events);
     case Source::kWake:
       return wake_.Take();  // what is due is done in each turn
     case Source::kSnapshots:
@@ -396,10 +397,11 @@ void Server::CloseReplaced() {
   }
 }
 
-void Server::ProgressEndpoint(Endpoint& endpoint) {
+void Server::ProgressEndpoint(uint64_t id, uint32_t events) {
   accepted_.clear();
   ready_.clear();
-  endpoint.Progress(accepted_, ready_);
+  const uint64_t number = id & ((uint64_t{1} << Endpoint::kEventBits) - 1);
+  network_.endpoints[id >> Endpoint::kEventBits]->Progress(number, events, accepted_, ready_);
   for (auto& peer : accepted_) AddRemote(std::move(peer));
   for (const Endpoint::Ready& ready : ready_) {
     auto found = connections_.find(ready.tag);

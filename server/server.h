@@ -81,7 +81,7 @@ class Server {
   ServerCore::Config CoreConfig(std::string release) const;
   absl::Status WatchEndpoints();
   bool RoomForPeer(const std::string& who);
-  void ProgressEndpoint(Endpoint& endpoint);
+  void ProgressEndpoint(uint64_t id, uint32_t events);
   void AddRemote(std::unique_ptr<EndpointPeer> peer);
   void QueueRead(uint64_t id, Entry& entry);
   void ReadRemotes();

@@ -437,8 +437,9 @@ void SessionImpl::Finish(Chain& chain) {
   }
   --posted_;
   env_.now = Tick();
-  stats_.verbs += chain.followed;
+  stats_.verbs += chain.followed + chain.swung;
   stats_.reads += chain.followed;
+  stats_.atomics += chain.swung;
   Resume(operations_[chain.cookie]);
 }
 

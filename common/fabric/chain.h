@@ -47,11 +47,27 @@ enum class ChainOutcome : uint8_t {
 
 inline constexpr uint32_t kMaxWorks = 8;
 inline constexpr uint32_t kMostFollowed = 4;
+inline constexpr uint32_t kMostSwung = 2;
+inline constexpr uint32_t kMostSwingKeyBytes = 512;
+
+// Part of the wish below, of a chain with the CAS of a bucket's lock right in front of the READs of
+// that bucket and another: to link a record along. If one of the records read along is of this key,
+// its slot is to be swung; if the lock was got and the key is in none, a free slot; then the lock
+// is to be given back. Where that can't be decided, or must not be done, it is left to whoever
+// asked. The CASes are appended to the chain, done: those that it would have asked for next.
+struct Swing {
+  bool wanted = false;
+  bool replaces = false;  // a record of the key; else only a free slot is swung
+  uint32_t key_bytes = 0;
+  const std::byte* key = nullptr;
+  uint64_t word = 0;  // what the slot is to become
+};
 
 // A wish at the end of a chain whose last two works READ the two buckets of a key: to READ along,
 // behind them, the records of up to kMostFollowed slots that bear the fingerprint. A channel whose
 // chains are carried out where the region lies may grant it: it appends these READs, done, to the
-// chain (fabric/follow.h). Any other leaves the chain as it is, at the cost of a round trip more.
+// chain (fabric/follow.h). Any other takes the wish back (`wanted`) when the chain is posted, at
+// the cost of a round trip more.
 struct Follow {
   bool wanted = false;
   uint32_t fingerprint = 0;
@@ -61,15 +77,17 @@ struct Follow {
   uint32_t stride = 0;       // and from one to the next
   uint64_t heap_start = 0;
   uint64_t heap_bytes = 0;
+  Swing swing;
 };
 
 struct Chain {
-  Work work[kMaxWorks];
+  Work work[kMaxWorks + kMostSwung];
   uint32_t count = 0;
   uint8_t writes = 0;   // of these, kWrite
   uint8_t atomics = 0;  // of these, kCompareSwap and kFetchAdd
-  // The last so many were read along (Follow), not asked for one by one.
+  // So many READs at the end were done along (Follow), and behind them so many CASes (Swing).
   uint8_t followed = 0;
+  uint8_t swung = 0;
   ChainOutcome outcome = ChainOutcome::kPending;
   Follow follow;
   // Base of what `local` is relative to. It belongs to the fabric from Post until the chain is
@@ -83,11 +101,15 @@ struct Chain {
     writes = 0;
     atomics = 0;
     followed = 0;
+    swung = 0;
     outcome = ChainOutcome::kPending;
     follow.wanted = false;
+    follow.swing.wanted = false;
   }
   static constexpr uint32_t kWordVerbBytes = 8;
 
+  // What was asked for, without what was done along.
+  uint32_t asked() const { return count - followed - swung; }
   // REQUIRES: count < kMaxWorks, as for all that follow.
   Work& Add(Verb verb, uint64_t remote) {
     Work& w = work[count++];

@@ -3,23 +3,28 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/prefetch.h"
 #include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
+#include "common/layout/bucket.h"
 #include "common/layout/word.h"
 
 namespace dunlin {
 namespace {
 
-// In front of the WRITEs' bytes there is at most this.
+// In front of the WRITEs' bytes there is at most this,
 constexpr size_t kMostHead =
     sizeof(ChainRequest) + kMaxWorks * sizeof(ChainWork) + sizeof(ChainFollow);
+// and this of a wish to swing.
+constexpr size_t kMostSwing = sizeof(ChainSwing) + kMostSwingKeyBytes;
 
 uint32_t BytesReadBy(const Work& work) { return work.verb == Verb::kWrite ? 0 : work.length; }
 
 // One body under way. The works are kept apart until it is closed, as their number comes first.
 class RequestBody {
  public:
-  RequestBody(std::vector<std::byte>& buffer, const EmitBody& emit) : buffer_(buffer), emit_(emit) {
+  RequestBody(const Follow& follow, std::vector<std::byte>& buffer, const EmitBody& emit)
+      : follow_(follow), most_head_(kMostHead + SwingBytes(follow)), buffer_(buffer), emit_(emit) {
     Clear();
   }
 
@@ -37,37 +42,53 @@ class RequestBody {
   void AddBytes(const std::byte* from, uint32_t bytes) {
     buffer_.insert(buffer_.end(), from, from + bytes);
   }
-  void Continue() { Close(kChainContinues, nullptr); }
-  void End(const Follow& follow) {
-    if (!follow.wanted) return Close(0, nullptr);
-    const ChainFollow wire{follow.heap_start,  follow.heap_bytes, follow.fingerprint,
-                           follow.whole_bytes, follow.head_bytes, 0};
-    Close(kChainFollows, &wire);
-  }
+  void Continue() { Close(kChainContinues); }
+  void End() { Close(!follow_.wanted ? 0 : follow_.swing.wanted ? kChainSwings : kChainFollows); }
 
  private:
-  void Close(uint32_t flags, const ChainFollow* follow) {
+  static size_t SwingBytes(const Follow& follow) {
+    const bool swings = follow.wanted && follow.swing.wanted;
+    return swings ? sizeof(ChainSwing) + follow.swing.key_bytes : 0;
+  }
+
+  void Put(size_t& at, const void* from, size_t bytes) {
+    std::memcpy(buffer_.data() + at, from, bytes);
+    at += bytes;
+  }
+
+  void PutWish(size_t& at, uint32_t flags) {
+    const ChainFollow follow{follow_.heap_start,  follow_.heap_bytes, follow_.fingerprint,
+                             follow_.whole_bytes, follow_.head_bytes, 0};
+    Put(at, &follow, sizeof follow);
+    if (flags != kChainSwings) return;
+    const Swing& wish = follow_.swing;
+    const ChainSwing swing{wish.word, wish.key_bytes, wish.replaces ? 1u : 0u};
+    Put(at, &swing, sizeof swing);
+    Put(at, wish.key, wish.key_bytes);
+  }
+
+  void Close(uint32_t flags) {
     const ChainRequest request{count_, flags};
-    std::memcpy(buffer_.data(), &request, sizeof request);
-    std::memcpy(buffer_.data() + sizeof request, works_, count_ * sizeof works_[0]);
-    size_t head = sizeof request + count_ * sizeof works_[0];
-    if (follow != nullptr) {
-      std::memcpy(buffer_.data() + head, follow, sizeof *follow);
-      head += sizeof *follow;
+    size_t head = 0;
+    Put(head, &request, sizeof request);
+    Put(head, works_, count_ * sizeof works_[0]);
+    if ((flags & kChainFollows) != 0) PutWish(head, flags);
+    // The bytes follow what there is in front of them, not what there could have been.
+    const size_t gap = most_head_ - head;
+    if (gap != 0) {
+      std::memmove(buffer_.data() + head, buffer_.data() + most_head_, buffer_.size() - most_head_);
     }
-    // The bytes follow the last work, not the last one there could have been.
-    const size_t gap = kMostHead - head;
-    if (gap != 0)
-      std::memmove(buffer_.data() + head, buffer_.data() + kMostHead, buffer_.size() - kMostHead);
     emit_({buffer_.data(), buffer_.size() - gap});
     Clear();
   }
 
   void Clear() {
     count_ = 0;
-    buffer_.resize(kMostHead);
+    buffer_.resize(most_head_);
   }
 
+  const Follow& follow_;
+  const size_t most_head_;
   std::vector<std::byte>& buffer_;
   const EmitBody& emit_;
   uint32_t count_ = 0;
@@ -128,12 +149,12 @@ bool ChainFitsFrames(const Chain& chain, uint32_t first) {
     read_before_write |= read;
     written += uint64_t{work.length} + work.tail_length;
   }
-  return !read_before_write || written <= kMaxChainBody - kMostHead;
+  return !read_before_write || written <= kMaxChainBody - kMostHead - kMostSwing;
 }
 
 void ComposeChainRequests(const Chain& chain, uint32_t first, std::vector<std::byte>& buffer,
                           const EmitBody& emit) {
-  RequestBody body(buffer, emit);
+  RequestBody body(chain.follow, buffer, emit);
   for (uint32_t i = first; i < chain.count; ++i) {
     const Work& work = chain.work[i];
     if (work.verb == Verb::kWrite) {
@@ -143,7 +164,7 @@ void ComposeChainRequests(const Chain& chain, uint32_t first, std::vector<std::b
     if (body.Room() == 0) body.Continue();
     body.Add(work, work.remote, work.length);
   }
-  body.End(chain.follow);
+  body.End();
 }
 
 namespace {
@@ -172,6 +193,21 @@ const std::byte* ApplyWorks(Chain& chain, uint32_t first, const std::byte* from)
   return from;
 }
 
+// The same for what was done along.
+std::string ApplyFollowed(Chain& chain, const std::byte* from, uint64_t expected,
+                          std::span<const std::byte> body) {
+  const uint32_t asked = chain.count;
+  AppendFollowed(chain);
+  for (uint32_t i = asked; i < chain.count; ++i) expected += chain.work[i].length;
+  if (body.size() < expected) return WhyNotReply(expected, body);
+  from = ApplyWorks(chain, asked, from);
+  const uint32_t read = chain.count;
+  expected += uint64_t{AppendSwing(chain)} * kWordBytes;
+  if (std::string why = WhyNotReply(expected, body); !why.empty()) return why;
+  ApplyWorks(chain, read, from);
+  return "";
+}
+
 }  // namespace
 
 std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::byte> body) {
@@ -186,35 +222,54 @@ std::string ApplyChainReply(Chain& chain, uint32_t first, std::span<const std::b
   }
   const std::byte* const behind = ApplyWorks(chain, first, body.data() + sizeof reply);
   if (!chain.follow.wanted) return "";
-  const uint32_t asked = chain.count;
-  AppendFollowed(chain);
-  for (uint32_t i = asked; i < chain.count; ++i) expected += chain.work[i].length;
-  if (std::string why = WhyNotReply(expected, body); !why.empty()) {
-    chain.count = asked;
+  // What was done along is not believed before it is known to be all there.
+  std::string why = ApplyFollowed(chain, behind, expected, body);
+  if (!why.empty()) {
+    chain.count = chain.asked();
     chain.followed = 0;
-    return why;
+    chain.swung = 0;
   }
-  ApplyWorks(chain, asked, behind);
-  return "";
+  return why;
 }
 
 namespace {
 
-// REQUIRES: a ChainFollow stands at the beginning of `from`.
-std::string TakeWish(std::span<const std::byte> from, uint64_t region_bytes,
-                     ReceivedChain* received) {
+uint64_t WishBytes(uint32_t flags) {
+  if ((flags & kChainFollows) == 0) return 0;
+  return sizeof(ChainFollow) + (flags == kChainSwings ? sizeof(ChainSwing) : 0);
+}
+
+// The wish stands at the beginning of `from`, as its flags say. Returns how long its key is, which
+// may lie outside.
+uint32_t TakeWish(std::span<const std::byte> from, uint32_t flags, Follow& follow) {
   ChainFollow wire;
   std::memcpy(&wire, from.data(), sizeof wire);
-  Follow& follow = received->chain.follow;
   follow.wanted = true;
   follow.heap_start = wire.heap_start;
   follow.heap_bytes = wire.heap_bytes;
   follow.fingerprint = wire.fingerprint;
   follow.whole_bytes = wire.whole_bytes;
   follow.head_bytes = wire.head_bytes;
-  if (wire.reserved != 0 || !MayFollow(received->chain, region_bytes) ||
-      received->reply_bytes + MostFollowedBytes(follow) > kMaxChainBody) {
-    return "chain: what it wants to be read along lies outside the region or is too much";
+  if (flags != kChainSwings) return 0;
+  ChainSwing swing;
+  std::memcpy(&swing, from.data() + sizeof wire, sizeof swing);
+  follow.swing = {true, swing.replaces == 1, swing.key_bytes,
+                  from.data() + sizeof wire + sizeof swing, swing.word};
+  return swing.key_bytes;
+}
+
+// Of a wish that was taken.
+std::string WhyNotWish(std::span<const std::byte> from, uint64_t region_bytes,
+                       const ReceivedChain& received) {
+  ChainFollow wire;
+  std::memcpy(&wire, from.data(), sizeof wire);
+  ChainSwing swing{};
+  const Follow& follow = received.chain.follow;
+  if (follow.swing.wanted) std::memcpy(&swing, from.data() + sizeof wire, sizeof swing);
+  const uint64_t most = MostFollowedBytes(follow) + kMostSwung * kWordBytes;
+  if (wire.reserved != 0 || swing.replaces > 1 || !MayFollow(received.chain, region_bytes) ||
+      received.reply_bytes + most > kMaxChainBody) {
+    return "chain: what it wants to be done along is not possible, outside the region or too much";
   }
   return "";
 }
@@ -226,16 +281,19 @@ std::string ParseChainRequest(std::span<const std::byte> body, uint64_t region_b
   ChainRequest request{};
   if (body.size() < sizeof request) return "chain: cut short";
   std::memcpy(&request, body.data(), sizeof request);
-  if (request.count == 0 || request.count > kMaxWorks || request.flags > kChainFollows) {
+  const bool known = request.flags == 0 || request.flags == kChainContinues ||
+                     request.flags == kChainFollows || request.flags == kChainSwings;
+  if (request.count == 0 || request.count > kMaxWorks || !known) {
     return "chain: " + std::to_string(request.count) + " verbs, flags " +
            std::to_string(request.flags);
   }
-  const bool follows = request.flags == kChainFollows;
   const uint64_t works_end = sizeof request + request.count * sizeof(ChainWork);
-  uint64_t at = works_end + (follows ? sizeof(ChainFollow) : 0);
+  const uint64_t wish_bytes = WishBytes(request.flags);
+  uint64_t at = works_end + wish_bytes;
   if (body.size() < at) return "chain: cut short";
   Chain& chain = received->chain;
   chain.Clear();
+  if (wish_bytes != 0) at += TakeWish(body.subspan(works_end), request.flags, chain.follow);
   chain.scratch = const_cast<std::byte*>(body.data());
   received->continues = request.flags == kChainContinues;
   received->reply_bytes = sizeof(ChainReply);
@@ -277,7 +335,23 @@ std::string ParseChainRequest(std::span<const std::byte> body, uint64_t region_b
   if (!ChainAllowed(chain, region_bytes, read_only)) {
     return "chain: outside the region, not aligned, or changes what it may only read";
   }
-  return follows ? TakeWish(body.subspan(works_end), region_bytes, received) : "";
+  return wish_bytes != 0 ? WhyNotWish(body.subspan(works_end), region_bytes, *received) : "";
+}
+
+void PrefetchChainRequest(std::span<const std::byte> body, const std::byte* region,
+                          uint64_t region_bytes) {
+  constexpr uint32_t kMostBytes = kBucketBytes;
+  ChainRequest request{};
+  if (body.size() < sizeof request) return;
+  std::memcpy(&request, body.data(), sizeof request);
+  const uint64_t works = (body.size() - sizeof request) / sizeof(ChainWork);
+  for (uint32_t i = 0; i < std::min<uint64_t>({request.count, works, kMaxWorks}); ++i) {
+    ChainWork work;
+    std::memcpy(&work, body.data() + sizeof request + i * sizeof work, sizeof work);
+    const uint32_t bytes = std::min(work.length, kMostBytes);
+    if (bytes == 0 || bytes > region_bytes || work.remote > region_bytes - bytes) continue;
+    PrefetchBytes(region + work.remote, bytes);
+  }
 }
 
 void PlaceChainReply(ReceivedChain& received, std::span<std::byte> reply) {
@@ -289,28 +363,6 @@ void PlaceChainReply(ReceivedChain& received, std::span<std::byte> reply) {
   }
 }
 
-Chain TakeFollowed(ReceivedChain& received) {
-  const uint32_t asked = received.chain.count;
-  const uint32_t more = AppendFollowed(received.chain);
-  Chain followed;
-  for (uint32_t i = 0; i < more; ++i) {
-    const Work& read = received.chain.work[asked + i];
-    followed.Read(read.remote, read.length, 0);
-    received.reply_bytes += read.length;
-  }
-  received.chain.count = asked;
-  received.chain.followed = 0;
-  return followed;
-}
-
-void PlaceFollowed(const ReceivedChain& received, Chain& followed, std::span<std::byte> reply) {
-  uint64_t at = received.reply_bytes;
-  for (uint32_t i = followed.count; i-- > 0;) {
-    at -= followed.work[i].length;
-    followed.work[i].sink = reply.data() + at;
-  }
-}
-
 void FinishChainReply(const ReceivedChain& received, std::span<std::byte> reply) {
   const ChainReply head{0, 0};
   std::memcpy(reply.data(), &head, sizeof head);
@@ -319,6 +371,51 @@ void FinishChainReply(const ReceivedChain& received, std::span<std::byte> reply)
     const Work& work = received.chain.work[i];
     if (IsWordVerb(work.verb)) SetPlainWord(reply.data() + at, work.result);
     at += BytesReadBy(work);
+  }
+}
+
+namespace {
+
+// The copies of the last READs that were asked for, and behind them those that were done along.
+void FindCopies(ReceivedChain& received, std::span<std::byte> reply) {
+  Chain& chain = received.chain;
+  uint64_t at = received.reply_bytes;
+  for (uint32_t i = chain.count; i-- > chain.asked() - 2;) {
+    at -= chain.work[i].length;
+    chain.work[i].sink = reply.data() + at;
+    chain.work[i].data = reply.data() + at;
+  }
+}
+
+// A chain of what stands from `first` on.
+Chain TailOf(const Chain& chain, uint32_t first) {
+  Chain tail;
+  for (uint32_t i = first; i < chain.count; ++i) {
+    tail.work[tail.count++] = chain.work[i];
+  }
+  return tail;
+}
+
+}  // namespace
+
+void CarryOutWish(ReceivedChain& received, CarryOut carry_out, LengthenReply lengthen) {
+  Chain& chain = received.chain;
+  if (AppendFollowed(chain) != 0) {
+    for (uint32_t i = chain.asked(); i < chain.count; ++i) {
+      received.reply_bytes += chain.work[i].length;
+    }
+    FindCopies(received, lengthen(received.reply_bytes));
+    Chain reads = TailOf(chain, chain.asked());
+    carry_out(reads);
+  }
+  if (AppendSwing(chain) == 0) return;
+  Chain swing = TailOf(chain, chain.count - chain.swung);
+  carry_out(swing);
+  uint64_t at = received.reply_bytes;
+  received.reply_bytes += uint64_t{swing.count} * kWordBytes;
+  const std::span<std::byte> reply = lengthen(received.reply_bytes);
+  for (uint32_t i = 0; i < swing.count; ++i, at += kWordBytes) {
+    SetPlainWord(reply.data() + at, swing.work[i].result);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "common/fabric/chain.h"
 #include "common/layout/lane.h"
 
@@ -52,13 +53,18 @@ struct ReceivedChain {
 std::string ParseChainRequest(std::span<const std::byte> body, uint64_t region_bytes,
                               bool read_only, ReceivedChain* received);
 
+// Asks the processor for the lines at the beginning of what a request touches. Believes nothing.
+void PrefetchChainRequest(std::span<const std::byte> body, const std::byte* region,
+                          uint64_t region_bytes);
+
 // Before and after the execution. REQUIRES: `reply` has received.reply_bytes bytes, the same ones.
 void PlaceChainReply(ReceivedChain& received, std::span<std::byte> reply);
-// If received.chain.follow.wanted, after the execution: the READs that are to be done along. Their
-// bytes come behind the others; reply_bytes counts them from then on. Carry the returned chain out
-// once PlaceFollowed has told it where to.
-Chain TakeFollowed(ReceivedChain& received);
-void PlaceFollowed(const ReceivedChain& received, Chain& followed, std::span<std::byte> reply);
 void FinishChainReply(const ReceivedChain& received, std::span<std::byte> reply);
+// Then, if received.chain.follow.wanted: does what is to be done along, and puts what comes of it
+// behind the rest of the reply. `carry_out` does a chain as the received one was done; see
+// AppendSwing for who may. `lengthen` makes the reply that long, which may move it, and returns it.
+using CarryOut = absl::FunctionRef<void(Chain& chain)>;
+using LengthenReply = absl::FunctionRef<std::span<std::byte>(uint64_t bytes)>;
+void CarryOutWish(ReceivedChain& received, CarryOut carry_out, LengthenReply lengthen);
 
 }  // namespace dunlin

@@ -56,16 +56,21 @@ class Endpoint {
  public:
   virtual ~Endpoint() = default;
 
-  // Readable when there is something to do: then call Progress.
-  virtual int fd() const = 0;
+  // Before anything else: adds what there is to wait for to the epoll set of the server's loop,
+  // which must stay as long as the endpoint. The data of its events will be `data` plus a number
+  // below 2^kEventBits. Errors: ResourceExhausted, or what else the kernel says.
+  static constexpr int kEventBits = 40;
+  virtual absl::Status WatchIn(int epoll, uint64_t data) = 0;
 
   struct Ready {
     uint64_t tag = 0;
     bool receive = false;  // there is something to receive, or the peer is gone: Receive says which
     bool send = false;     // after a Send that took less: there is room again
   };
-  // Does a bounded amount of what is due. New peers are added to `accepted`; SetTag them at once.
-  virtual void Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
+  // To be called for each event, with its number: does a bounded amount of what is due. New peers
+  // are added to `accepted`; SetTag them at once.
+  virtual void Progress(uint64_t number, uint32_t events,
+                        std::vector<std::unique_ptr<EndpointPeer>>& accepted,
                         std::vector<Ready>& ready) = 0;
 
   // Looks for idle peers that are gone without a word; they turn up in Progress. To be called about

@@ -26,9 +26,11 @@ namespace dunlin {
 // Ordering between chains. A chain that is posted after the completion of another was polled takes
 // effect after it. Two chains in flight at once are ordered by nothing.
 //
-// Following. A chain's wish (Follow in chain.h) is granted wholly or not at all. READs that were
-// done along are appended to the chain: each was sampled after the slot that names its record, and
-// after everything else in the chain.
+// Following. A chain's wish (Follow in chain.h) is granted wholly or not at all; in the latter case
+// Post takes it back. READs that were done along are appended to the chain: each was sampled after
+// the slot that names its record, and after everything else in the chain. CASes that were done
+// along (Swing) took effect behind all of that, in their order, and no block was freed for reuse in
+// between. Of a chain that comes back kUnknown with its wish they may have been done.
 //
 // Sizes. A READ or WRITE of no bytes inside the region or at its end is allowed and does nothing. A
 // chain may read 1 MiB in all beside its words, and write 1 MiB, or if nothing but WRITEs comes

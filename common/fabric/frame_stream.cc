@@ -1,7 +1,9 @@
 #include "common/fabric/frame_stream.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -36,6 +38,12 @@ void TakeDescriptors(msghdr& message, UniqueFd* descriptor) {
 }
 
 }  // namespace
+
+FrameStream::FrameStream(UniqueFd socket) : socket_(std::move(socket)) {
+  // What is no socket says so at its first use.
+  const int flags = ::fcntl(socket_.get(), F_GETFL);
+  if (flags >= 0) (void)::fcntl(socket_.get(), F_SETFL, flags & ~O_NONBLOCK);
+}
 
 void FrameStream::Queue(LaneKind kind, std::span<const std::byte> fixed,
                         std::span<const std::byte> array) {
@@ -93,7 +101,7 @@ absl::StatusOr<FrameStream::Frame> FrameStream::Receive(Deadline deadline, Uniqu
   for (;;) {
     DUNLIN_ASSIGN_OR_RETURN(const bool whole, TakeChainReplies());
     if (whole) break;
-    DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(descriptor));
+    DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(descriptor, MSG_DONTWAIT));
     if (any) continue;
     if (absl::Status waited = Await(POLLIN, deadline); !waited.ok()) return Break(waited);
   }
@@ -109,11 +117,11 @@ absl::StatusOr<FrameStream::Frame> FrameStream::Receive(Deadline deadline, Uniqu
 
 absl::Status FrameStream::ReceiveChainReplies() {
   DUNLIN_RETURN_IF_ERROR(broken_);
-  for (bool more = true;;) {
+  for (bool more = !std::exchange(drained_, false);;) {
     DUNLIN_ASSIGN_OR_RETURN(const bool other, TakeChainReplies());
     if (other) return BreakAsUnasked();
     if (!more) return absl::OkStatus();
-    DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(nullptr));
+    DUNLIN_ASSIGN_OR_RETURN(const bool any, ReceiveSome(nullptr, MSG_DONTWAIT));
     // Less than there was room for was all of it.
     more = any && end_ == in_.size();
     if (!any) return absl::OkStatus();
@@ -155,7 +163,7 @@ void FrameStream::MakeRoom(size_t bytes) {
   if (in_.size() < bytes) in_.resize(bytes);
 }
 
-absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor) {
+absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor, int flags) {
   if (begin_ == end_) begin_ = end_ = 0;
   if (in_.size() - end_ < kReadAtOnce / 2) MakeRoom(received() + kReadAtOnce);
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
@@ -166,7 +174,7 @@ absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor) {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    const ssize_t n = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t n = ::recvmsg(socket_.get(), &message, flags | MSG_CMSG_CLOEXEC);
     if (n > 0) {
       TakeDescriptors(message, descriptor);
       end_ += static_cast<size_t>(n);
@@ -174,11 +182,14 @@ absl::StatusOr<bool> FrameStream::ReceiveSome(UniqueFd* descriptor) {
     }
     if (n == 0 || errno == ECONNRESET) return BreakAsClosed();
     if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    // A wait ends by a signal as by anything else.
+    if (errno == EINTR && (flags & MSG_DONTWAIT) == 0) return false;
     if (errno != EINTR) return BreakByErrno("receiving", errno);
   }
 }
 
 absl::Status FrameStream::CheckQuiet() {
+  drained_ = false;
   if (take_chain_reply_ != nullptr) return ReceiveChainReplies();
   std::byte byte;
   while (broken_.ok()) {
@@ -192,11 +203,30 @@ absl::Status FrameStream::CheckQuiet() {
 }
 
 void FrameStream::WaitFor(int64_t nanos) {
+  // One system call instead of two, and a timer of the kernel's coarse kind.
+  if (unsent() == 0 && take_chain_reply_ != nullptr && SetReceiveTimeout(nanos)) {
+    const absl::StatusOr<bool> any = ReceiveSome(nullptr, 0);
+    drained_ = any.ok() && *any && end_ != in_.size();
+    return;
+  }
   pollfd waited{socket_.get(), static_cast<short>(unsent() != 0 ? POLLIN | POLLOUT : POLLIN), 0};
   const timespec timeout{static_cast<time_t>(nanos / 1'000'000'000),
                          static_cast<long>(nanos % 1'000'000'000)};
   // Whatever ends the wait, the next receive or send finds out.
   (void)::ppoll(&waited, 1, &timeout, nullptr);
+}
+
+bool FrameStream::SetReceiveTimeout(int64_t nanos) {
+  if (nanos == receive_timeout_ns_) return true;
+  // Zero would be for ever.
+  const int64_t micros = std::max<int64_t>(1, nanos / 1000);
+  const timeval timeout{static_cast<time_t>(micros / 1'000'000),
+                        static_cast<suseconds_t>(micros % 1'000'000)};
+  if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {
+    return false;
+  }
+  receive_timeout_ns_ = nanos;
+  return true;
 }
 
 absl::Status FrameStream::Await(short events, Deadline deadline) {

@@ -19,7 +19,8 @@ namespace dunlin {
 // A FramePort on a connected stream socket.
 class FrameStream final : public FramePort {
  public:
-  explicit FrameStream(UniqueFd socket) : socket_(std::move(socket)) {}
+  // The socket blocks from then on: a wait can be the receive of what it waits for.
+  explicit FrameStream(UniqueFd socket);
 
   // From now on chain replies may come at any time: each one's body goes to `take`, within a call
   // of this object that receives. An error from it breaks the stream.
@@ -27,8 +28,8 @@ class FrameStream final : public FramePort {
   void ExpectChainReplies(TakeChainReply take) { take_chain_reply_ = std::move(take); }
   // Receives what is there, which may only be chain replies. Doesn't wait.
   absl::Status ReceiveChainReplies();
-  // Waits until there is something to read, or room to send if something waits to be sent, or the
-  // time is over.
+  // Waits until something has come, or there is room to send if something waits to be sent, or the
+  // time is over, or for no reason at all.
   void WaitFor(int64_t nanos);
 
   void Queue(LaneKind kind, std::span<const std::byte> fixed,
@@ -45,11 +46,14 @@ class FrameStream final : public FramePort {
  private:
   // DeadlineExceeded doesn't break the stream.
   absl::Status Await(short events, Deadline deadline);
+  // False: the socket knows none.
+  bool SetReceiveTimeout(int64_t nanos);
   absl::Status BreakByErrno(std::string_view doing, int error);
   absl::Status BreakAsClosed();
   absl::Status BreakAsUnasked();
-  // Reads what is there, as much as there is room for. False if nothing is.
-  absl::StatusOr<bool> ReceiveSome(UniqueFd* descriptor);
+  // Reads what is there, as much as there is room for. False if nothing is, or comes within the
+  // socket's timeout if `flags` don't say MSG_DONTWAIT.
+  absl::StatusOr<bool> ReceiveSome(UniqueFd* descriptor, int flags);
   // Whether the next frame is complete: then it is next_. Makes room for it otherwise.
   absl::StatusOr<bool> ParseNext();
   // Hands on the chain replies that are complete. True if another frame is behind them.
@@ -65,6 +69,8 @@ class FrameStream final : public FramePort {
   std::vector<std::byte> in_;  // received and not handed out: from begin_ to end_
   size_t begin_ = 0;
   size_t end_ = 0;
+  bool drained_ = false;            // the last wait received all that there was
+  int64_t receive_timeout_ns_ = 0;  // of the socket; 0: none
   LaneFrame next_{};
   uint64_t frames_sent_ = 0;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "common/layout/word.h"
@@ -69,5 +71,23 @@ class BucketHeader {
   uint64_t raw_ = 0;
 };
 static_assert(sizeof(BucketHeader) == 8);
+
+// A free slot in the emptier one of two buckets of so many slots each, of which copies lie at
+// `first` and `second`. REQUIRES: slots <= 31.
+struct FreePlace {
+  bool found = false;
+  uint32_t bucket = 0;
+  uint32_t slot = 0;
+};
+inline FreePlace FreePlaceIn(const std::byte* first, const std::byte* second, uint32_t slots) {
+  uint32_t empty[2] = {0, 0};  // bit s: slot s
+  for (uint32_t s = 0; s < slots; ++s) {
+    empty[0] |= uint32_t{PlainWord(first + (s + 1) * kWordBytes) == 0} << s;
+    empty[1] |= uint32_t{PlainWord(second + (s + 1) * kWordBytes) == 0} << s;
+  }
+  const uint32_t b = std::popcount(empty[1]) > std::popcount(empty[0]) ? 1 : 0;
+  if (empty[b] == 0) return {};
+  return {true, b, static_cast<uint32_t>(std::countr_zero(empty[b]))};
+}
 
 }  // namespace dunlin

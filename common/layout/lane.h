@@ -119,16 +119,17 @@ struct GrowReply {
 static_assert(sizeof(GrowReply) == 8);
 
 // A chain, or what is left of it from its first atomic on, for the server to execute in order.
-// Behind the works come a ChainFollow if the flags say so, then the bytes of its WRITEs, in the
-// order of the works, without gaps. The server answers with one ChainReply, in the order of the
-// requests; a part that continues is not answered.
+// Behind the works come a ChainFollow, then a ChainSwing with its key, if the flags say so, then
+// the bytes of its WRITEs, in the order of the works, without gaps. The server answers with one
+// ChainReply, in the order of the requests; a part that continues is not answered.
 struct ChainRequest {
   uint32_t count;  // 1..kMaxWorks
-  uint32_t flags;  // kChainContinues, kChainFollows, or 0
+  uint32_t flags;  // one of those below, or 0
 };
 static_assert(sizeof(ChainRequest) == 8);
 inline constexpr uint32_t kChainContinues = 1;
 inline constexpr uint32_t kChainFollows = 2;  // only where the server's welcome says so
+inline constexpr uint32_t kChainSwings = kChainFollows | 4;
 
 struct ChainWork {
   uint64_t remote;   // offset in the region
@@ -152,8 +153,18 @@ struct ChainFollow {
 static_assert(sizeof(ChainFollow) == 32);
 inline constexpr uint32_t kMostFollowedBytes = 512u << 10;
 
+// In front of these READs is the CAS of the first bucket's lock: the slot that the key is found in,
+// or a free one if it is in none, is to be swung along (Swing in fabric/chain.h).
+struct ChainSwing {
+  uint64_t word;
+  uint32_t key_bytes;  // 1..kMostSwingKeyBytes; the key comes behind
+  uint32_t replaces;   // 0 or 1
+};
+static_assert(sizeof(ChainSwing) == 16);
+
 // Then for each work in order: the bytes that a kRead read, the word that a verb on a word found
-// (8 bytes), nothing for a kWrite; then the records read along; without gaps.
+// (8 bytes), nothing for a kWrite; then the records read along, and the words that the CASes done
+// along found; without gaps.
 struct ChainReply {
   uint32_t outcome;   // 0: all of it was executed; there is no other answer yet
   uint32_t reserved;  // zero
@@ -172,6 +183,7 @@ static_assert(std::has_unique_object_representations_v<LaneFrame> &&
               std::has_unique_object_representations_v<ChainRequest> &&
               std::has_unique_object_representations_v<ChainWork> &&
               std::has_unique_object_representations_v<ChainFollow> &&
+              std::has_unique_object_representations_v<ChainSwing> &&
               std::has_unique_object_representations_v<ChainReply>);
 
 // Empty if a frame with this header may follow; otherwise why the connection must be closed.

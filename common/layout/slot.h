@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "common/layout/record.h"
 #include "common/layout/size_class.h"
 
 namespace dunlin {
@@ -88,6 +89,13 @@ class SlotWord {
   uint64_t raw_ = 0;
 };
 static_assert(sizeof(SlotWord) == 8);
+
+// Whether a record with this header may be the one that the slot word names: else it was read too
+// late, or is damaged.
+constexpr bool IsRecordOf(RecordHeader header, SlotWord word) {
+  return header.generation() == word.generation() && header.plausible() &&
+         (word.size_class() == kRunClass || header.record_bytes() <= BlockBytes(word.size_class()));
+}
 
 // How much of a record is read at first: all of a block that is no longer than `whole`, else the
 // first `head` bytes, with header and key.

@@ -53,9 +53,15 @@ void Lookup::AddBucketReads(const Env& env, const Key& key, bool whole, Chain& c
   // Where READs are loads there are no round trips to be saved.
   if (env.references) return;
   const Room room = RoomFor(env, key, whole);
-  chain.follow = {
-      true,        FingerprintOf(key.hash), room.whole_bytes, room.head_bytes, room.base,
-      room.stride, g.heap_offset,           g.heap_bytes};
+  chain.follow = {.wanted = true,
+                  .fingerprint = FingerprintOf(key.hash),
+                  .whole_bytes = room.whole_bytes,
+                  .head_bytes = room.head_bytes,
+                  .local = room.base,
+                  .stride = room.stride,
+                  .heap_start = g.heap_offset,
+                  .heap_bytes = g.heap_bytes,
+                  .swing = {}};
 }
 
 void Lookup::TakeNext() {
@@ -88,16 +94,9 @@ bool Lookup::SawMoved(const Env& env, const Chain& chain) const {
 
 uint64_t Lookup::FreeSlot(const Env& env, const Chain& chain) const {
   const Geometry& g = *env.geometry;
-  uint32_t empty[2] = {0, 0};  // bit s: slot s
-  for (uint32_t b = 0; b < 2; ++b) {
-    const std::byte* slots = chain.scratch + b * g.bucket_bytes + kWordBytes;
-    for (uint32_t s = 0; s < g.slots_per_bucket; ++s) {
-      empty[b] |= uint32_t{PlainWord(slots + s * kWordBytes) == 0} << s;
-    }
-  }
-  uint32_t b = std::popcount(empty[1]) > std::popcount(empty[0]) ? 1 : 0;
-  if (empty[b] == 0) return 0;
-  return g.SlotAddress(placement_.bucket[b], static_cast<uint32_t>(std::countr_zero(empty[b])));
+  const FreePlace place =
+      FreePlaceIn(chain.scratch, chain.scratch + g.bucket_bytes, g.slots_per_bucket);
+  return place.found ? g.SlotAddress(placement_.bucket[place.bucket], place.slot) : 0;
 }
 
 }  // namespace dunlin

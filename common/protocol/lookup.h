@@ -36,10 +36,10 @@ class Lookup {
   // the scratch has room, else header and key.
   void AddCandidateReads(const Env& env, const Key& key, bool whole, Chain& chain);
 
-  // The candidates whose records the last chain brought, as its last works.
+  // The candidates whose records the last chain brought, as its last READs.
   uint32_t batch() const { return batch_count_; }
   const Work& BatchRead(const Chain& chain, uint32_t i) const {
-    return chain.work[chain.count - batch_count_ + i];
+    return chain.work[chain.count - chain.swung - batch_count_ + i];
   }
   SlotWord BatchWord(const Env& env, const Chain& chain, uint32_t i) const {
     return SlotAt(env, chain, batch_[i]);

@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/mutation.h"
 #include "common/fabric/chain.h"
 #include "common/layout/geometry.h"
 #include "common/layout/record.h"
 #include "common/layout/slot.h"
-#include "common/protocol/mutation.h"
 
 namespace dunlin {
 

@@ -47,7 +47,8 @@ Action Put::Step(const Env& env, Chain& chain) {
 }
 
 Action Put::OnFailedChain(const Chain& chain) {
-  bool may_have_linked = state_ == State::kSwing || state_ == State::kInsert;
+  const bool along = state_ == State::kLock && chain.follow.wanted && chain.follow.swing.wanted;
+  bool may_have_linked = along || state_ == State::kSwing || state_ == State::kInsert;
   Result result = ResultOfFailure(chain, may_have_linked);
   if (result == Result::kUnknown && !DUNLIN_MUTATION(kKeepBlockAfterUnknown)) block_ = {};
   return Finish(result);
@@ -133,6 +134,9 @@ Action Put::LockAndRead(const Env& env, Chain& chain) {
   // Behind the CAS: the lock must be held before the slots are sampled, or another insert of this
   // key could link between the sample and the lock.
   if (!DUNLIN_MUTATION(kReadBeforeLock)) lookup_.AddBucketReads(env, key_, false, chain);
+  // What OnPresent and OnAbsent would ask for next.
+  chain.follow.swing = {chain.follow.wanted && key_.bytes <= kMostSwingKeyBytes,
+                        mode_ == Mode::kAlways, key_.bytes, key_.data, Mine()};
   state_ = State::kLock;
   return Action::kPost;
 }
@@ -192,7 +196,8 @@ Action Put::OnAbsent(const Env& env, Chain& chain) {
   }
   if (lookup_.saw_corrupt()) return ReleaseThen(env, chain, Action::kDone, Result::kDataLoss);
   // A word of the sample that was believed to be another key's may be too old by now.
-  if (!Fresh(env, lookup_.stamp())) return ReleaseThen(env, chain, Action::kPost, Result::kOk);
+  if (chain.swung == 0 && !Fresh(env, lookup_.stamp()))
+    return ReleaseThen(env, chain, Action::kPost, Result::kOk);
   // A split takes every lock first, so that none of its marks can appear under ours.
   if (lookup_.SawMoved(env, chain))
     return ReleaseThen(env, chain, Action::kDone, Result::kInternal);
@@ -202,6 +207,7 @@ Action Put::OnAbsent(const Env& env, Chain& chain) {
   // What this chain expects, should its outcome be lost: absence, seen under the lock.
   expected_ = {};
   expected_seen_ = true;
+  if (chain.swung != 0) return Swung(env, chain, slot, SlotWord::Empty());
   chain.Clear();
   if (DUNLIN_MUTATION(kUnlockBeforeSlot)) AddUnlock(chain);
   swing_work_ = static_cast<uint8_t>(chain.count);
@@ -213,7 +219,9 @@ Action Put::OnAbsent(const Env& env, Chain& chain) {
 }
 
 Action Put::OnPresent(const Env& env, Chain& chain) {
-  if (!Fresh(env, stamp_)) return ReleaseThen(env, chain, Action::kPost, Result::kOk);
+  if (chain.swung == 0 && !Fresh(env, stamp_)) {
+    return ReleaseThen(env, chain, Action::kPost, Result::kOk);
+  }
   if (found_.word.frozen()) {
     return holding_ ? ReleaseThen(env, chain, Action::kDone, Result::kInternal)
                     : ReleaseThen(env, chain, Action::kWait, Result::kOk);
@@ -223,7 +231,23 @@ Action Put::OnPresent(const Env& env, Chain& chain) {
   }
   expected_ = found_;
   expected_seen_ = true;
+  if (chain.swung != 0) return Swung(env, chain, found_.slot_address, found_.word);
   return Swing(env, chain);
+}
+
+// The chain swung that slot along (Swing in fabric/chain.h), and gave the lock back behind it.
+Action Put::Swung(const Env& env, Chain& chain, uint64_t slot_address, SlotWord from) {
+  swing_work_ = static_cast<uint8_t>(chain.count - chain.swung);
+  const Work& swing = chain.work[swing_work_];
+  holding_ = false;
+  // Both ends decide alike from the same copies, but if they ever did not, nobody could tell.
+  if (swing.remote != slot_address || swing.compare != from.raw()) {
+    block_ = {};
+    return Finish(Result::kUnknown);
+  }
+  insert_address_ = slot_address;
+  if (from.empty()) return OnInsert(env, chain);
+  return OnSwing(env, chain);
 }
 
 // An expired record is replaced in its own slot: the same CAS expires it and puts the new one.

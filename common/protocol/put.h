@@ -116,6 +116,7 @@ class Put {
   Action OnAbsent(const Env& env, Chain& chain);
   Action OnPresent(const Env& env, Chain& chain);
   Action Swing(const Env& env, Chain& chain);
+  Action Swung(const Env& env, Chain& chain, uint64_t slot_address, SlotWord from);
   Action OnSwing(const Env& env, Chain& chain);
   Action Overtaken(const Env& env, Chain& chain, SlotWord now);
   Action OnConflict(const Env& env, Chain& chain);

@@ -30,10 +30,7 @@ enum class RecordMatch : uint8_t {
 [[gnu::always_inline]] inline RecordMatch MatchRecord(const std::byte* data, SlotWord word,
                                                       const Key& key, RecordView* view) {
   RecordHeader header(LoadWord(data));
-  if (header.generation() != word.generation() || !header.plausible()) return RecordMatch::kTorn;
-  if (word.size_class() != kRunClass && header.record_bytes() > BlockBytes(word.size_class())) {
-    return RecordMatch::kTorn;
-  }
+  if (!IsRecordOf(header, word)) return RecordMatch::kTorn;
   if (header.key_bytes() != key.bytes) return RecordMatch::kOtherKey;
   if (!SameBytes(data + header.key_offset(), key.data, key.bytes) &&
       !DUNLIN_MUTATION(kKeyByFingerprint)) {

@@ -4,12 +4,12 @@
 #include <span>
 
 #include "common/base/check.h"
+#include "common/base/mutation.h"
 #include "common/base/prefetch.h"
 #include "common/layout/checksum.h"
 #include "common/layout/record.h"
 #include "common/layout/word.h"
 #include "common/protocol/machine.h"
-#include "common/protocol/mutation.h"
 
 namespace dunlin {
 namespace {

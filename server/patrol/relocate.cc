@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "common/base/check.h"
+#include "common/base/mutation.h"
 #include "common/base/status.h"
 #include "common/layout/checksum.h"
 #include "common/layout/record.h"
 #include "common/layout/word.h"
 #include "common/protocol/machine.h"
-#include "common/protocol/mutation.h"
 
 namespace dunlin {
 

@@ -178,8 +178,10 @@ void SnapshotService::Failed(const absl::Status& status, uint64_t tick) {
   trouble_ = std::string(FromAbsl(status.message()));
   // Once, not with each attempt: the status goes on saying it.
   if (failures_in_row_++ == 0) {
-    troubles_.push_back("a snapshot failed (" + trouble_ +
-                        "); the one before counts, and it is tried again");
+    troubles_.push_back(
+        "a snapshot failed (" + trouble_ +
+        "); the one before counts, and it is tried again after a second, then after ever "
+        "more, at last once a minute");
   }
   Answer(pass_number_, status);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/layout/bucket.h"
+#include "common/layout/record.h"
 #include "common/layout/slot.h"
 #include "common/layout/word.h"
 #include "tests/conformance/fixture.h"
@@ -299,10 +301,11 @@ TEST_F(EffectsTest, AWishToFollowIsGrantedWhollyOrNotAtAll) {
   chain.scratch = scratch.data();
   chain.Read(at_, 64, 0);
   chain.Read(at_ + 64, 64, 64);
-  chain.follow = {true, kFingerprint, 128, 32, 512, 128, at_ + kHeap, kRoom - kHeap};
+  chain.follow = {true, kFingerprint, 128, 32, 512, 128, at_ + kHeap, kRoom - kHeap, {}};
   ASSERT_EQ(Carry(channel(), chain), ChainOutcome::kDone);
   EXPECT_TRUE(scratch.intact());
   EXPECT_TRUE(Same(scratch.inside().first(kHeap), buckets));
+  EXPECT_EQ(chain.follow.wanted, traits().follows);
   EXPECT_EQ(chain.count, traits().follows ? 4u : 2u);
   const uint64_t offsets[] = {256, 64};
   for (uint32_t i = 2; i < chain.count; ++i) {
@@ -311,6 +314,58 @@ TEST_F(EffectsTest, AWishToFollowIsGrantedWhollyOrNotAtAll) {
     ASSERT_EQ(work.length, BlockBytes(small));
     EXPECT_EQ(work.data, scratch.data() + 512 + (i - 2) * 128);
     EXPECT_TRUE(Same({work.data, work.length}, Content(kHeap + offsets[i - 2], BlockBytes(small))));
+  }
+}
+
+// Three slots a bucket, the first one's lock in front; a key that is there, then one that is not.
+TEST_F(EffectsTest, AWishToSwingIsGrantedWhollyOrNotAtAll) {
+  constexpr uint64_t kHeap = 64;
+  constexpr uint32_t kFingerprint = 9;
+  const BucketHeader free = BucketHeader::Free(0, 0);
+  const BucketHeader held = free.HeldBy(3, 1);
+  const SlotWord old = SlotWord::Make(256, ClassFor(48), kFingerprint, 1);
+  const SlotWord mine = SlotWord::Make(512, ClassFor(48), kFingerprint, 7);
+  Bytes buckets(kHeap, std::byte{0});
+  SetPlainWord(buckets.data(), free.raw());
+  SetPlainWord(buckets.data() + 8, SlotWord::Make(64, ClassFor(48), kFingerprint + 1, 1).raw());
+  SetPlainWord(buckets.data() + 32, free.raw());
+  SetPlainWord(buckets.data() + 48, old.raw());
+  Store(channel(), at_, buckets);
+  Bytes record(48, std::byte{0});
+  SetPlainWord(record.data(), RecordHeader::Make(1, true, false, 3, 5).raw());
+  std::memcpy(record.data() + kRecordPrefixBytes, "keyvalue", 8);
+  Store(channel(), at_ + kHeap + old.heap_offset(), record);
+  for (const char* key : {"key", "abc"}) {
+    const bool present = key == std::string_view("key");
+    Guarded scratch(1024);
+    Chain chain;
+    chain.scratch = scratch.data();
+    chain.CompareSwap(at_, free.raw(), held.raw());
+    chain.Read(at_, 32, 0);
+    chain.Read(at_ + 32, 32, 32);
+    chain.follow = {true, kFingerprint, 128, 40, 512, 128, at_ + kHeap, kRoom - kHeap, {}};
+    chain.follow.swing = {true, true, 3, reinterpret_cast<const std::byte*>(key), mine.raw()};
+    ASSERT_EQ(Carry(channel(), chain), ChainOutcome::kDone);
+    EXPECT_TRUE(scratch.intact());
+    ASSERT_EQ(chain.follow.wanted, traits().follows);
+    if (!traits().follows) {
+      ASSERT_EQ(chain.count, 3u);
+      continue;
+    }
+    // The key that is there: its slot; else one of the emptier bucket.
+    ASSERT_EQ(chain.count, present ? 6u : 5u);
+    ASSERT_EQ(chain.swung, 2u);
+    const Work& swing = chain.work[chain.count - 2];
+    EXPECT_EQ(swing.remote, present ? at_ + 48 : at_ + 16);
+    EXPECT_EQ(swing.compare, present ? old.raw() : 0u);
+    EXPECT_EQ(swing.result, swing.compare);
+    EXPECT_EQ(chain.work[chain.count - 1].result, held.raw());
+    EXPECT_EQ(FetchWord(channel(), swing.remote), mine.raw());
+    EXPECT_EQ(FetchWord(channel(), at_), free.raw());
+    // Not in the way of the other key.
+    SetPlainWord(buckets.data() + 48, 0);
+    SetPlainWord(buckets.data() + 40, SlotWord::Make(64, ClassFor(48), 1, 1).raw());
+    Store(channel(), at_, buckets);
   }
 }
 

@@ -35,6 +35,7 @@ class ModelChannel final : public Channel {
   void Post(Chain* chain) override {
     DUNLIN_CHECK(flights_.size() + finished_.size() < kDepth);
     DUNLIN_CHECK(chain->count >= 1 && chain->count <= kMaxWorks);
+    chain->follow.wanted = false;
     if (!broken_.ok() || !ChainAllowed(*chain, kRegionBytes, read_only_)) {
       return Finish(chain, ChainOutcome::kNotExecuted);
     }

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/protocol/mutation.h"
+#include "common/base/mutation.h"
 
 namespace dunlin::explorer {
 

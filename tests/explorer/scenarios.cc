@@ -44,9 +44,11 @@ void AddFollowed(std::vector<Scenario>& all) {
   const size_t count = all.size();
   for (size_t i = 0; i < count; ++i) {
     if (std::ranges::find(kFollowedGroups, all[i].group) == std::end(kFollowedGroups)) continue;
-    if (all[i].references || all[i].long_only || !SearchesCold(all[i])) continue;
+    if (all[i].references || !SearchesCold(all[i])) continue;
+    if (all[i].long_only && all[i].group != "reuse") continue;
     Scenario s = all[i];
     s.follows = true;
+    s.long_only = false;
     s.group = "followed_" + s.group;
     s.name = "followed_" + s.name;
     all.push_back(std::move(s));

@@ -150,15 +150,17 @@ void System::EnumerateClient(uint32_t c, std::vector<Transition>& out) const {
 void System::Enumerate(std::vector<Transition>& out) const {
   out.clear();
   uint32_t running = 0;
+  bool ticks = true;
   for (uint32_t c = 0; c < scenario_.clients.size(); ++c) {
     EnumerateClient(c, out);
+    ticks = ticks && !HoldsUpReuse(world_->clients[c]);
     Phase phase = world_->clients[c].phase;
     running += phase != Phase::kFinished && phase != Phase::kDead;
   }
   const size_t from_clients = out.size();
   EnumerateServer(out);
   const bool sweeping = world_->sweeper.phase != SweeperState::kRest;
-  if (running != 0 && world_->ticks_left != 0) {
+  if (running != 0 && world_->ticks_left != 0 && ticks) {
     out.push_back({Transition::Kind::kTick});
   } else if (sweeping && out.empty()) {
     out.push_back({Transition::Kind::kTick});

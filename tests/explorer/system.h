@@ -126,7 +126,8 @@ class System {
   // Posts; returns true if the chain is done at once and its completion needs no interleaving.
   bool Post(uint32_t c);
   bool TakeWorks(uint32_t c, uint32_t first);
-  bool FollowSlots(uint32_t c);
+  bool GoOnAlong(uint32_t c);
+  bool HoldsUpReuse(const Client& k) const;
   bool RunEager(uint32_t c);
   void Complete(uint32_t c);
   bool ChainDone(const Client& client) const;

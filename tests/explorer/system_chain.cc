@@ -12,6 +12,9 @@ bool System::Post(uint32_t c) {
   Client& k = client(c);
   k.posted = Clock(c);
   k.sampled = 0;
+  k.along = 0;
+  Follow& follow = k.chain.follow;
+  follow.wanted = follow.wanted && scenario_.follows && MayFollow(k.chain, kRegionBytes);
   k.phase = Phase::kChain;
   return TakeWorks(c, 0) && RunEager(c);
 }
@@ -42,15 +45,24 @@ bool System::TakeWorks(uint32_t c, uint32_t first) {
   return true;
 }
 
-// A fabric that grants the chain's wish reads on, word by word like any other, once all else of the
-// chain is done.
-bool System::FollowSlots(uint32_t c) {
+// A fabric that grants the chain's wish goes on, word by word like any other, once all else of the
+// chain is done: with the READs, then with the CASes.
+bool System::GoOnAlong(uint32_t c) {
   Client& k = client(c);
-  Follow& follow = k.chain.follow;
-  if (!scenario_.follows || !follow.wanted || !ChainDone(k)) return false;
-  follow.wanted = false;
-  const uint32_t asked = k.chain.count;
-  return MayFollow(k.chain, kRegionBytes) && AppendFollowed(k.chain) != 0 && TakeWorks(c, asked);
+  if (!k.chain.follow.wanted) return false;
+  while (k.along < 2 && ChainDone(k)) {
+    const uint32_t before = k.chain.count;
+    const uint32_t more = k.along++ == 0 ? AppendFollowed(k.chain) : AppendSwing(k.chain);
+    if (more != 0) return TakeWorks(c, before);
+  }
+  return false;
+}
+
+// Who swings along is also who frees blocks, and does one thing after the other.
+bool System::HoldsUpReuse(const Client& k) const {
+  if (k.phase != Phase::kChain || Mutated(Mutation::kSwingOfAnyAge)) return false;
+  const Follow& follow = k.chain.follow;
+  return follow.wanted && follow.swing.wanted && k.sampled != 0 && !ChainDone(k);
 }
 
 bool System::ChainDone(const Client& k) const {
@@ -96,7 +108,7 @@ bool System::RunEager(uint32_t c) {
         again = true;
       }
     }
-    again = FollowSlots(c) || again;
+    again = GoOnAlong(c) || again;
   }
   return ChainDone(k) && CompletionIsLocal();
 }

@@ -146,8 +146,10 @@ struct Client {
   Directory directory;
   // Order-free digest of the words sampled by the chain under way.
   uint64_t sampled = 0;
-  uint32_t remaining[kMaxWorks] = {};  // words of each verb that are still to be done
-  Block block;                         // in hand
+  // Words of each verb that are still to be done.
+  uint32_t remaining[kMaxWorks + kMostSwung] = {};
+  uint8_t along = 0;  // of the chain's wish, so many parts were looked at
+  Block block;        // in hand
   Location cache[kMaxKeys];
   ScanState scan;
   uint64_t last_version = 0;  // of the last operation that returned one

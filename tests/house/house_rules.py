@@ -20,7 +20,7 @@ MAX_LINES = 700
 
 # What a protocol state machine may know of common/base: nothing with a clock, a lock or any I/O.
 PURE_BASE = tuple(f"common/base/{name}.h" for name in
-                  ("backoff", "bytes", "check", "prefetch", "random"))
+                  ("backoff", "bytes", "check", "mutation", "prefetch", "random"))
 
 # What every fabric shares: the contract, and what is built on words and sockets alone.
 FABRIC_CONTRACT = ("common/base/", "common/layout/") + tuple(

@@ -1,6 +1,7 @@
 #include "tests/rdma/verbs_server_testing.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -70,6 +71,8 @@ absl::StatusOr<std::unique_ptr<TestServer>> TestServer::Start(Options options) {
   server->options_ = options;
   DUNLIN_ASSIGN_OR_RETURN(server->endpoint_, VerbsEndpoint::Create(options.endpoint));
   server->wake_ = ::eventfd(0, EFD_NONBLOCK);
+  server->epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));
+  DUNLIN_RETURN_IF_ERROR(server->endpoint_->WatchIn(server->epoll_.get(), 0));
   server->thread_ = std::thread([s = server.get()] { s->Run(); });
   return server;
 }
@@ -91,7 +94,7 @@ void TestServer::Run() {
   std::vector<std::unique_ptr<EndpointPeer>> accepted;
   std::vector<Endpoint::Ready> ready;
   while (!stop_) {
-    pollfd waited[2] = {{endpoint_->fd(), POLLIN, 0}, {wake_, POLLIN, 0}};
+    pollfd waited[2] = {{epoll_.get(), POLLIN, 0}, {wake_, POLLIN, 0}};
     ::poll(waited, 2, 1000);
     eventfd_t wakes = 0;
     ::eventfd_read(wake_, &wakes);
@@ -105,7 +108,7 @@ void TestServer::Run() {
       MutexLock lock(mutex_);
       task_ = nullptr;
     }
-    endpoint_->Progress(accepted, ready);
+    endpoint_->Progress(0, EPOLLIN, accepted, ready);
     for (auto& peer : accepted) Accept(std::move(peer));
     for (const Endpoint::Ready& one : ready) Serve(one.tag);
     accepted.clear();

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/sync.h"
+#include "common/base/unique_fd.h"
 #include "common/fabric/verbs/frame_assembler.h"
 #include "common/fabric/verbs/verbs_endpoint.h"
 
@@ -87,6 +88,7 @@ class TestServer {
   std::span<std::byte> region_;
   std::unique_ptr<VerbsEndpoint> endpoint_;
   std::atomic<bool> stop_{false};
+  UniqueFd epoll_;
   int wake_ = -1;
   std::thread thread_;
   std::map<uint64_t, Session> sessions_;

@@ -22,6 +22,8 @@
 namespace dunlin::kvbench {
 namespace {
 
+constexpr std::string_view kShm = "shm://";
+
 Return ReturnOf(Outcome outcome) {
   switch (outcome) {
     case Outcome::kOk:
@@ -61,7 +63,9 @@ class Rooms {
 
 class DunlinSession final : public BindingSession {
  public:
-  explicit DunlinSession(std::unique_ptr<Session> session) : session_(std::move(session)) {
+  // `remote`: a round trip is worth saving.
+  DunlinSession(std::unique_ptr<Session> session, bool remote)
+      : session_(std::move(session)), remote_(remote) {
     rooms_.Reserve(1);
   }
 
@@ -138,10 +142,35 @@ class DunlinSession final : public BindingSession {
         puts_.push_back({.key = key, .value = AsBytes(request.value)});
       }
     }
-    if (!gets_.empty()) GetAll();
-    if (!puts_.empty()) session_->MultiPut(puts_);
+    if (remote_ && !gets_.empty() && !puts_.empty()) {
+      Together();
+    } else {
+      if (!gets_.empty()) GetAll();
+      if (!puts_.empty()) session_->MultiPut(puts_);
+    }
     if (!removes_.empty()) session_->MultiRemove(removes_);
     SettleAll(requests);
+  }
+
+  // Gets and puts in the same round trips.
+  void Together() {
+    rooms_.Reserve(gets_.size());
+    bool too_small = false;
+    for (size_t i = 0; i < gets_.size(); ++i) {
+      GetRequest& get = gets_[i];
+      get.buffer = rooms_.At(i);
+      const auto done = [&get, &too_small](const GetResult& result) {
+        get.result = result;
+        too_small |= result.outcome == Outcome::kBufferTooSmall;
+      };
+      while (!session_->SubmitGet(get.key, get.buffer, done)) session_->Poll();
+    }
+    for (PutRequest& put : puts_) {
+      const auto done = [&put](const WriteResult& result) { put.result = result; };
+      while (!session_->SubmitPut(put.key, put.value, done)) session_->Poll();
+    }
+    session_->Drain();
+    if (too_small) GetAll();
   }
 
   // Again if a value didn't fit: all of them, as larger rooms are elsewhere.
@@ -180,6 +209,7 @@ class DunlinSession final : public BindingSession {
   }
 
   const std::unique_ptr<Session> session_;
+  const bool remote_;
   Rooms rooms_;
   std::vector<GetRequest> gets_;
   std::vector<PutRequest> puts_;
@@ -217,11 +247,15 @@ class DunlinBinding final : public Binding {
  public:
   DunlinBinding(std::unique_ptr<Client> client, SessionOptions options, std::optional<pid_t> pid,
                 std::string release)
-      : client_(std::move(client)), options_(options), pid_(pid), release_(std::move(release)) {}
+      : client_(std::move(client)),
+        options_(options),
+        pid_(pid),
+        release_(std::move(release)),
+        remote_(!client_->target().starts_with(kShm)) {}
 
   absl::StatusOr<std::unique_ptr<BindingSession>> Open() override {
     DUNLIN_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, client_->OpenSession(options_));
-    return std::make_unique<DunlinSession>(std::move(session));
+    return std::make_unique<DunlinSession>(std::move(session), remote_);
   }
 
   ServerUse Use() override {
@@ -244,6 +278,7 @@ class DunlinBinding final : public Binding {
   const SessionOptions options_;
   const std::optional<pid_t> pid_;
   const std::string release_;
+  const bool remote_;
 };
 
 absl::StatusOr<SessionOptions> ReadOptions(const Properties& properties) {
@@ -277,7 +312,6 @@ absl::StatusOr<std::unique_ptr<Binding>> MakeDunlin(const Properties& properties
   }
   const auto pong = (*client)->Ping();
   if (!pong.ok()) return pong.status();
-  constexpr std::string_view kShm = "shm://";
   std::optional<pid_t> pid;
   if (told_pid > 0) {
     pid = static_cast<pid_t>(told_pid);

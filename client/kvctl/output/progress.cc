@@ -56,6 +56,8 @@ void Progress::Update(const State& state) {
   if (style_ == Style::kNone) return;
   const int64_t now = clock_->NowNanos();
   if (now < next_nanos_) return;
+  // The last line is Finish's.
+  if (style_ == Style::kLines && state.fraction >= 1.0) return;
   next_nanos_ = now + (style_ == Style::kBar ? kBarInterval : kLineInterval);
   Draw(state, now);
 }

@@ -26,6 +26,7 @@ void ShmChannel::Post(Chain* chain) {
   DUNLIN_CHECK(tail_ - head_ < kDepth);
   DUNLIN_CHECK(chain->count >= 1 && chain->count <= kMaxWorks);
   chain->outcome = ChainOutcome::kPending;
+  chain->follow.wanted = false;
   posted_[tail_++ % kDepth] = chain;
   for (uint32_t i = 0; i < chain->count; ++i) {
     const Work& w = chain->work[i];

@@ -4,7 +4,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -16,7 +15,6 @@ namespace dunlin {
 namespace {
 
 constexpr uint64_t kListener = 0;
-constexpr int kMostEvents = 64;
 constexpr int kMostAccepts = 16;
 
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
@@ -109,14 +107,6 @@ absl::StatusOr<std::unique_ptr<TcpEndpoint>> TcpEndpoint::Listen(const Options& 
   std::unique_ptr<TcpEndpoint> endpoint(new TcpEndpoint());
   endpoint->options_ = options;
   DUNLIN_RETURN_IF_ERROR(endpoint->Bind(options));
-  endpoint->epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = kListener;
-  if (!endpoint->epoll_.valid() ||
-      epoll_ctl(endpoint->epoll_.get(), EPOLL_CTL_ADD, endpoint->listener_.get(), &event) != 0) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "epoll: " + ErrnoText(errno));
-  }
   return endpoint;
 }
 
@@ -155,16 +145,23 @@ absl::Status TcpEndpoint::Bind(const Options& options) {
                         ErrnoText(error) + "): expected a free port at an address of this machine");
 }
 
-void TcpEndpoint::WatchListener(bool watch) {
+absl::Status TcpEndpoint::WatchIn(int epoll, uint64_t data) {
+  epoll_ = epoll;
+  data_ = data;
+  if (WatchListener(EPOLL_CTL_ADD, true)) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "epoll_ctl");
+}
+
+bool TcpEndpoint::WatchListener(int operation, bool watch) {
   epoll_event event{};
   event.events = watch ? uint32_t{EPOLLIN} : 0;
-  event.data.u64 = kListener;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
+  event.data.u64 = data_ + kListener;
   paused_ = !watch;
+  return epoll_ctl(epoll_, operation, listener_.get(), &event) == 0;
 }
 
 void TcpEndpoint::Probe() {
-  if (paused_ && listener_.valid()) WatchListener(true);
+  if (paused_ && listener_.valid()) WatchListener(EPOLL_CTL_MOD, true);
 }
 
 void TcpEndpoint::Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted) {
@@ -177,7 +174,7 @@ void TcpEndpoint::Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted) {
       // What can't be accepted stays in the backlog and would wake the server without end.
       const bool shortage =
           errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
-      if (shortage) WatchListener(false);
+      if (shortage) WatchListener(EPOLL_CTL_MOD, false);
       return;
     }
     // A peer that has hung up already shows when it is read.
@@ -186,8 +183,8 @@ void TcpEndpoint::Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted) {
     epoll_event event{};
     // Each edge is told once: the server reads until nothing is left.
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    event.data.u64 = number;
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) continue;
+    event.data.u64 = data_ + number;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event) != 0) continue;
     auto peer = std::make_unique<Peer>(this, std::move(socket), number,
                                        "tcp " + AddressText(address, length));
     peers_.emplace(number, peer.get());
@@ -195,24 +192,15 @@ void TcpEndpoint::Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted) {
   }
 }
 
-void TcpEndpoint::Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
+void TcpEndpoint::Progress(uint64_t number, uint32_t events,
+                           std::vector<std::unique_ptr<EndpointPeer>>& accepted,
                            std::vector<Ready>& ready) {
-  std::array<epoll_event, kMostEvents> events;
-  const int n = epoll_wait(epoll_.get(), events.data(), kMostEvents, 0);
-  for (int i = 0; i < n; ++i) {
-    // A copy: the event is packed, so nothing may refer into it.
-    const uint64_t number = events[i].data.u64;
-    if (number == kListener) {
-      Accept(accepted);
-      continue;
-    }
-    auto found = peers_.find(number);
-    if (found == peers_.end()) continue;
-    const uint32_t what = events[i].events;
-    if ((what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) found->second->NoteEnding();
-    ready.push_back(
-        {found->second->tag(), (what & ~uint32_t{EPOLLOUT}) != 0, (what & EPOLLOUT) != 0});
-  }
+  if (number == kListener) return Accept(accepted);
+  auto found = peers_.find(number);
+  if (found == peers_.end()) return;  // of this turn, but gone meanwhile
+  if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) found->second->NoteEnding();
+  ready.push_back(
+      {found->second->tag(), (events & ~uint32_t{EPOLLOUT}) != 0, (events & EPOLLOUT) != 0});
 }
 
 }  // namespace dunlin

@@ -27,8 +27,9 @@ class TcpEndpoint final : public Endpoint {
   static absl::StatusOr<std::unique_ptr<TcpEndpoint>> Listen(const Options& options);
   ~TcpEndpoint() override;
 
-  int fd() const override { return epoll_.get(); }
-  void Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
+  absl::Status WatchIn(int epoll, uint64_t data) override;
+  void Progress(uint64_t number, uint32_t events,
+                std::vector<std::unique_ptr<EndpointPeer>>& accepted,
                 std::vector<Ready>& ready) override;
   // Peers are looked after by the kernel (keep-alive); takes up accepting after a shortage.
   void Probe() override;
@@ -40,13 +41,14 @@ class TcpEndpoint final : public Endpoint {
 
   TcpEndpoint() = default;
   absl::Status Bind(const Options& options);
-  void WatchListener(bool watch);
+  bool WatchListener(int operation, bool watch);
   void Accept(std::vector<std::unique_ptr<EndpointPeer>>& accepted);
 
   Options options_;
   std::string name_;
   UniqueFd listener_;
-  UniqueFd epoll_;
+  int epoll_ = -1;       // the server's
+  uint64_t data_ = 0;    // of its events, beside the number
   bool paused_ = false;  // no descriptors were to be had: not accepting until the next Probe
   std::unordered_map<uint64_t, Peer*> peers_;  // by their number
   uint64_t next_ = 1;

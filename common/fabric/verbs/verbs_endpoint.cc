@@ -30,7 +30,17 @@ VerbsEndpoint::~VerbsEndpoint() {
   for (VerbsPeer* peer : peers_) peer->SetKeeper(nullptr);
 }
 
-void VerbsEndpoint::Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
+absl::Status VerbsEndpoint::WatchIn(int epoll, uint64_t data) {
+  // A set of its own: adapters come and go.
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = data;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, epoll_.get(), &event) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "epoll_ctl");
+}
+
+void VerbsEndpoint::Progress(uint64_t, uint32_t,
+                             std::vector<std::unique_ptr<EndpointPeer>>& accepted,
                              std::vector<Ready>& ready) {
   std::array<epoll_event, kMostDescriptors> due;
   const int n = ::epoll_wait(epoll_.get(), due.data(), kMostDescriptors, 0);

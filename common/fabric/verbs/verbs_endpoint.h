@@ -35,8 +35,9 @@ class VerbsEndpoint final : public Endpoint, private PeerKeeper {
   VerbsEndpoint& operator=(const VerbsEndpoint&) = delete;
 
   // Endpoint.
-  int fd() const override { return epoll_.get(); }
-  void Progress(std::vector<std::unique_ptr<EndpointPeer>>& accepted,
+  absl::Status WatchIn(int epoll, uint64_t data) override;
+  void Progress(uint64_t number, uint32_t events,
+                std::vector<std::unique_ptr<EndpointPeer>>& accepted,
                 std::vector<Ready>& ready) override;
   void Probe() override;
   void StopAccepting() override;

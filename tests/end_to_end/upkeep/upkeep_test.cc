@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -95,16 +96,22 @@ TEST_F(UpkeepTest, TheIndexGrowsUnderReadersAndWriters) {
     ASSERT_EQ(value, ValueOf(n, 16));
   }
   uint64_t seen = 0;
+  std::set<std::string> keys;
   ScanOptions options;
   options.limit = 1000;
   for (uint64_t cursor = 0;;) {
     auto page = session_->Scan(cursor, options);
     ASSERT_TRUE(page.ok()) << page.status();
     seen += page->entries.size();
+    for (const ScanEntry& entry : page->entries) keys.insert(entry.key);
     if (page->done) break;
     cursor = page->next;
   }
-  EXPECT_EQ(seen, status.items);
+  EXPECT_EQ(keys.size(), status.items);
+  // Twice only what a split moved meanwhile, for which it was time.
+  if (Status().splits == status.splits) {
+    EXPECT_EQ(seen, status.items);
+  }
 }
 
 TEST_F(UpkeepTest, ExpiredRecordsGiveTheirMemoryBackThoughNobodyAsksForThem) {
@@ -261,7 +268,8 @@ TEST_F(MixedSizesTest, ACacheAlwaysHasRoomAndIsNotEmptiedForIt) {
   for (int n = 0; n < count; ++n) {
     Outcome outcome = Put(n);
     if (outcome == Outcome::kOk) continue;
-    ASSERT_EQ(outcome, Outcome::kMemoryFull) << n;
+    ASSERT_TRUE(outcome == Outcome::kMemoryFull || outcome == Outcome::kDeadlineExceeded)
+        << n << ": " << OutcomeName(outcome);
     ++refused;
     EXPECT_TRUE(Eventually([&] {
       sizes_.pop_back();

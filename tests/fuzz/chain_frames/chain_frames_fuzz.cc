@@ -61,12 +61,18 @@ void Request(std::span<const std::byte> body, bool read_only) {
   Bytes records(MostFollowedBytes(received.chain.follow));
   if (received.chain.follow.wanted) {
     DUNLIN_CHECK_EQ(reply.size(), ChainReplyBytes(received.chain, 0));
-    Chain followed = TakeFollowed(received);
-    DUNLIN_CHECK_LE(received.reply_bytes, uint64_t{kMaxChainBody});
-    DUNLIN_CHECK(followed.count == 0 || ChainAllowed(followed, kRegionBytes, true));
-    reply.resize(received.reply_bytes);
-    PlaceFollowed(received, followed, reply);
-    if (followed.count != 0) ExecuteChain(followed, region);
+    const auto carry_out = [&](Chain& chain) {
+      DUNLIN_CHECK(ChainAllowed(chain, kRegionBytes, read_only));
+      ExecuteChain(chain, region);
+    };
+    CarryOutWish(received, carry_out, [&](uint64_t bytes) {
+      DUNLIN_CHECK_LE(bytes, uint64_t{kMaxChainBody});
+      reply.resize(bytes);
+      return std::span(reply);
+    });
+    received.chain.count = received.chain.asked();
+    received.chain.followed = 0;
+    received.chain.swung = 0;
     received.chain.scratch = records.data();
     received.chain.follow.stride = static_cast<uint32_t>(records.size() / kMostFollowed);
   }

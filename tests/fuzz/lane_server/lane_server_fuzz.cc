@@ -76,6 +76,8 @@ class Lane {
     for (;;) {
       LaneParser::State state = parser_.Peek(frame);
       if (state != LaneParser::State::kFrame) return state == LaneParser::State::kNeedsMore;
+      LaneParser::Frame ahead;
+      while (parser_.PeekAhead(2, ahead)) core_.PrefetchChain(ahead.body);
       sent_chains_ |= frame.kind == LaneKind::kChainRequest;
       LaneOutput output;
       LaneResult result = ApplyLaneMessage(core_, peer_, frame.kind, frame.body, output);

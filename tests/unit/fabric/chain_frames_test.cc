@@ -8,52 +8,19 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/fabric/follow.h"
 #include "common/fabric/on_mapping.h"
-#include "common/layout/slot.h"
 #include "common/layout/word.h"
+#include "tests/unit/fabric/chain_frames_testing.h"
 
 namespace dunlin {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using testing::Bytes;
+using testing::Compose;
+using testing::RandomBytes;
+using testing::Serve;
 
 constexpr uint64_t kRegionBytes = uint64_t{4} << 20;
-
-std::vector<Bytes> Compose(const Chain& chain, uint32_t first = 0) {
-  std::vector<Bytes> bodies;
-  Bytes buffer;
-  ComposeChainRequests(chain, first, buffer, [&](std::span<const std::byte> body) {
-    bodies.emplace_back(body.begin(), body.end());
-  });
-  return bodies;
-}
-
-Bytes RandomBytes(Random& random, size_t count) {
-  Bytes bytes(count);
-  for (std::byte& each : bytes) each = std::byte(random.Next());
-  return bytes;
-}
-
-// What a server does with the bodies. Returns the reply to the last.
-Bytes Serve(const std::vector<Bytes>& bodies, Bytes& region) {
-  Bytes reply;
-  for (size_t i = 0; i < bodies.size(); ++i) {
-    ReceivedChain received;
-    EXPECT_EQ(ParseChainRequest(bodies[i], region.size(), false, &received), "");
-    EXPECT_EQ(received.continues, i + 1 != bodies.size());
-    reply.assign(received.reply_bytes, std::byte{0xEE});
-    PlaceChainReply(received, reply);
-    ExecuteChain(received.chain, region.data());
-    FinishChainReply(received, reply);
-    if (!received.chain.follow.wanted) continue;
-    Chain followed = TakeFollowed(received);
-    reply.resize(received.reply_bytes);
-    PlaceFollowed(received, followed, reply);
-    ExecuteChain(followed, region.data());
-  }
-  return reply;
-}
 
 // A chain of random verbs on a few words and a range, and the room that it needs.
 struct Sample {
@@ -266,116 +233,6 @@ TEST(ChainFramesTest, WhatFits) {
   EXPECT_TRUE(ChainFitsFrames(write_first, 0));
   write_first.Write(0, 0, 8, nullptr, 0);
   EXPECT_FALSE(ChainFitsFrames(write_first, 0));
-}
-
-// Two buckets of four words, then a heap.
-class FollowTest : public ::testing::Test {
- protected:
-  static constexpr uint64_t kHeap = 256;
-  static constexpr uint64_t kHeapBytes = kRegionBytes - kHeap;
-  static constexpr uint32_t kBucketBytes = 64;
-  static constexpr uint32_t kFingerprint = 77;
-  static constexpr SizeClass kSmall = 13;
-
-  FollowTest() : region_(kRegionBytes), scratch_(8192) {
-    Random random(5);
-    region_ = RandomBytes(random, kRegionBytes);
-    std::fill_n(region_.begin(), 2 * kBucketBytes, std::byte{0});
-    chain_.scratch = scratch_.data();
-    chain_.Read(0, kBucketBytes, 0);
-    chain_.Read(kBucketBytes, kBucketBytes, kBucketBytes);
-    chain_.follow = {true, kFingerprint, 1024, 40, 512, 1024, kHeap, kHeapBytes};
-  }
-
-  void SetSlot(uint32_t bucket, uint32_t slot, SlotWord word) {
-    SetPlainWord(region_.data() + bucket * kBucketBytes + 8 + 8 * slot, word.raw());
-  }
-  static SlotWord Word(uint64_t offset, SizeClass size_class = kSmall,
-                       uint32_t fingerprint = kFingerprint) {
-    return SlotWord::Make(offset, size_class, fingerprint, 3);
-  }
-  // Has the chain carried out. Each: offset in the heap and length.
-  std::vector<std::pair<uint64_t, uint32_t>> Carry() {
-    EXPECT_TRUE(MayFollow(chain_, kRegionBytes));
-    reply_ = Serve(Compose(chain_), region_);
-    EXPECT_EQ(ApplyChainReply(chain_, 0, reply_), "");
-    std::vector<std::pair<uint64_t, uint32_t>> read;
-    for (uint32_t i = 2; i < chain_.count; ++i) {
-      const Work& work = chain_.work[i];
-      EXPECT_EQ(work.data, scratch_.data() + 512 + (i - 2) * 1024);
-      EXPECT_TRUE(std::equal(work.data, work.data + work.length, region_.data() + work.remote));
-      read.emplace_back(work.remote - kHeap, work.length);
-    }
-    return read;
-  }
-
-  Bytes region_;
-  Bytes scratch_;
-  Bytes reply_;
-  Chain chain_;
-};
-
-using Reads = std::vector<std::pair<uint64_t, uint32_t>>;
-
-TEST_F(FollowTest, ReadsWhatTheSlotsOfTheFingerprintName) {
-  SetSlot(0, 1, Word(800));
-  SetSlot(0, 2, Word(1600, kSmall, kFingerprint + 1));
-  SetSlot(1, 0, Word(2400));
-  SetSlot(1, 3, SlotWord::Moved());
-  EXPECT_EQ(Carry(), (Reads{{800, 128}, {2400, 128}}));
-}
-
-TEST_F(FollowTest, NothingWhereNothingFits) {
-  SetSlot(0, 0, Word(800, kSmall, kFingerprint ^ 1));
-  EXPECT_EQ(Carry(), Reads{});
-  EXPECT_EQ(reply_.size(), sizeof(ChainReply) + 2 * kBucketBytes);
-}
-
-TEST_F(FollowTest, LongBlocksAndRunsSoFarAsTheirHeads) {
-  SetSlot(0, 0, Word(0, kRunClass));
-  SetSlot(0, 1, Word(4096, ClassFor(2000)));
-  EXPECT_EQ(Carry(), (Reads{{0, 40}, {4096, 40}}));
-}
-
-TEST_F(FollowTest, FourAtMostAndNoneOutsideTheHeap) {
-  SetSlot(0, 0, Word(kHeapBytes - 120));
-  for (uint32_t s = 1; s < 6; ++s) SetSlot(0, s, Word(200 * s));
-  EXPECT_EQ(Carry(), (Reads{{200, 128}, {400, 128}, {600, 128}, {800, 128}}));
-}
-
-TEST_F(FollowTest, NoHeadReachesBeyondTheHeap) {
-  chain_.follow.head_bytes = 8000;
-  const uint64_t at = (kHeapBytes - kPageBytes) / 8 * 8;
-  SetSlot(0, 0, Word(at, kRunClass));
-  EXPECT_EQ(Carry(), (Reads{{at, static_cast<uint32_t>(kHeapBytes - at)}}));
-}
-
-TEST_F(FollowTest, AReplyOfAnotherLengthIsRefused) {
-  SetSlot(0, 1, Word(800));
-  const Bytes reply = Serve(Compose(chain_), region_);
-  for (size_t bytes = 0; bytes < reply.size(); ++bytes) {
-    EXPECT_NE(ApplyChainReply(chain_, 0, std::span(reply).first(bytes)), "") << bytes;
-    ASSERT_EQ(chain_.count, 2u);
-  }
-  Bytes longer = reply;
-  longer.push_back(std::byte{0});
-  EXPECT_NE(ApplyChainReply(chain_, 0, longer), "");
-}
-
-TEST_F(FollowTest, GoesBehindAWriteOfManyParts) {
-  Bytes value(3 * kMaxChainBody, std::byte{7});
-  Bytes big(4 * kMaxChainBody);
-  std::copy(region_.begin(), region_.begin() + 2 * kBucketBytes, big.begin());
-  SetPlainWord(big.data() + 8, Word(800).raw());
-  Chain chain;
-  chain.scratch = scratch_.data();
-  chain.Write(8192, 0, 0, value.data(), static_cast<uint32_t>(value.size()));
-  chain.Read(0, kBucketBytes, 0);
-  chain.Read(kBucketBytes, kBucketBytes, kBucketBytes);
-  chain.follow = chain_.follow;
-  ASSERT_EQ(ApplyChainReply(chain, 0, Serve(Compose(chain), big)), "");
-  ASSERT_EQ(chain.count, 4u);
-  EXPECT_EQ(chain.work[3].length, 128u);
 }
 
 }  // namespace

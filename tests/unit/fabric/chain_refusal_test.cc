@@ -26,6 +26,8 @@ struct Request {
   ChainRequest head{};
   std::vector<ChainWork> works;
   std::optional<ChainFollow> follow;
+  std::optional<ChainSwing> swing;
+  std::string key;
   size_t payload = 0;
 
   Request& Add(Verb verb, uint64_t remote, uint32_t length) {
@@ -36,12 +38,16 @@ struct Request {
   }
   Bytes Body() const {
     const size_t works_end = sizeof head + works.size() * sizeof works[0];
-    Bytes body(works_end + (follow ? sizeof *follow : 0) + payload);
+    const size_t swing_at = works_end + (follow ? sizeof *follow : 0);
+    const size_t key_at = swing_at + (swing ? sizeof *swing : 0);
+    Bytes body(key_at + key.size() + payload);
     std::memcpy(body.data(), &head, sizeof head);
     if (!works.empty()) {
       std::memcpy(body.data() + sizeof head, works.data(), works.size() * sizeof works[0]);
     }
     if (follow) std::memcpy(body.data() + works_end, &*follow, sizeof *follow);
+    if (swing) std::memcpy(body.data() + swing_at, &*swing, sizeof *swing);
+    std::memcpy(body.data() + key_at, key.data(), key.size());
     return body;
   }
   std::string Parse(bool read_only = false) const {
@@ -85,6 +91,67 @@ TEST(ParseChainRequestTest, TakesAWishThatRecordsBeReadAlong) {
   EXPECT_EQ(follow.whole_bytes, 512u);
   EXPECT_EQ(follow.head_bytes, 80u);
   EXPECT_EQ(received.reply_bytes, sizeof(ChainReply) + 128);
+}
+
+Request GoodSwing() {
+  Request request = Request()
+                        .Add(Verb::kWrite, 4096, 24)
+                        .Add(Verb::kCompareSwap, 128, 8)
+                        .Add(Verb::kRead, 128, 64)
+                        .Add(Verb::kRead, 64, 64);
+  request.head.flags = kChainSwings;
+  request.follow = {4096, 4096, 5, 0, 80, 0};
+  request.swing = {77, 3, 1};
+  request.key = "abc";
+  return request;
+}
+
+TEST(ParseChainRequestTest, TakesAWishThatASlotBeSwungAlong) {
+  const Bytes body = GoodSwing().Body();
+  ReceivedChain received;
+  ASSERT_EQ(ParseChainRequest(body, kRegionBytes, false, &received), "");
+  const Swing& swing = received.chain.follow.swing;
+  EXPECT_TRUE(swing.wanted);
+  EXPECT_TRUE(swing.replaces);
+  EXPECT_EQ(swing.word, 77u);
+  ASSERT_EQ(swing.key_bytes, 3u);
+  EXPECT_EQ(std::memcmp(swing.key, "abc", 3), 0);
+  EXPECT_NE(GoodSwing().Parse(/*read_only=*/true), "");
+}
+
+TEST(ParseChainRequestTest, RefusesASwingWithoutLockKeyOrBuckets) {
+  const auto changed = [](const std::function<void(Request&)>& change) {
+    Request request = GoodSwing();
+    change(request);
+    return request.Parse();
+  };
+  const auto with_key = [&](size_t bytes) {
+    return changed([bytes](Request& r) {
+      r.key.assign(bytes, 'k');
+      r.swing->key_bytes = static_cast<uint32_t>(bytes);
+      r.follow->head_bytes = 1024;
+    });
+  };
+  EXPECT_EQ(changed([](Request&) {}), "");
+  EXPECT_EQ(with_key(1), "");
+  EXPECT_EQ(with_key(kMostSwingKeyBytes), "");
+  EXPECT_NE(with_key(0), "");
+  EXPECT_NE(with_key(kMostSwingKeyBytes + 1), "");
+  EXPECT_NE(changed([](Request& r) { r.swing->key_bytes = ~0u; }), "");
+  EXPECT_NE(changed([](Request& r) { r.swing->key_bytes = 4; }), "") << "cut short";
+  EXPECT_NE(changed([](Request& r) { r.swing->replaces = 2; }), "");
+  EXPECT_NE(changed([](Request& r) { r.follow->head_bytes = 34; }), "") << "no room for the key";
+  EXPECT_NE(changed([](Request& r) { r.works[1].remote = 64; }), "") << "another bucket's lock";
+  EXPECT_NE(changed([](Request& r) { r.works[1].verb = static_cast<uint32_t>(Verb::kReadWord); }),
+            "")
+      << "no lock";
+  EXPECT_NE(changed([](Request& r) { r.works[3].remote = 68; }), "");
+  EXPECT_NE(changed([](Request& r) { r.works[3].length = 56; }), "") << "of two sizes";
+  EXPECT_NE(changed([](Request& r) { r.works[2].length = r.works[3].length = 136; }), "");
+  EXPECT_NE(changed([](Request& r) { r.works[2].length = r.works[3].length = 8; }), "");
+  EXPECT_NE(changed([](Request& r) { r.head.flags = 4; }), "") << "without READs along";
+  EXPECT_NE(changed([](Request& r) { r.head.flags = kChainFollows; }), "");
+  EXPECT_NE(changed([](Request& r) { r.head.flags = kChainSwings | kChainContinues; }), "");
 }
 
 TEST(ParseChainRequestTest, RefusesAWishThatLeavesTheRegionOrIsTooMuch) {

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,7 @@ using ::testing::StartsWith;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kSilenceMs = 10'000;
+constexpr uint64_t kData = uint64_t{5} << Endpoint::kEventBits;
 
 Deadline Late() { return Deadline::After(std::chrono::milliseconds(20'000)); }
 
@@ -28,7 +31,9 @@ class TcpEndpointTest : public ::testing::Test {
   TcpEndpointTest() {
     auto endpoint = TcpEndpoint::Listen({.host = "127.0.0.1", .port = "0", .region_bytes = 4096});
     EXPECT_TRUE(endpoint.ok()) << endpoint.status();
-    if (endpoint.ok()) endpoint_ = std::move(*endpoint);
+    if (!endpoint.ok()) return;
+    endpoint_ = std::move(*endpoint);
+    EXPECT_TRUE(endpoint_->WatchIn(epoll_.get(), kData).ok());
   }
   std::string Port() const { return endpoint_->name().substr(endpoint_->name().rfind(':') + 1); }
   UniqueFd Connect() {
@@ -38,11 +43,16 @@ class TcpEndpointTest : public ::testing::Test {
   }
   // Waits for something to do and does it; new peers get the tags 1, 2, ...
   std::vector<Endpoint::Ready> Progress() {
-    pollfd waited{endpoint_->fd(), POLLIN, 0};
-    EXPECT_EQ(poll(&waited, 1, 20'000), 1);
+    std::array<epoll_event, 16> events;
+    const int n = epoll_wait(epoll_.get(), events.data(), events.size(), 20'000);
+    EXPECT_GE(n, 1);
     std::vector<std::unique_ptr<EndpointPeer>> accepted;
     std::vector<Endpoint::Ready> ready;
-    endpoint_->Progress(accepted, ready);
+    for (int i = 0; i < n; ++i) {
+      const uint64_t data = events[static_cast<size_t>(i)].data.u64;
+      EXPECT_EQ(data >> Endpoint::kEventBits, kData >> Endpoint::kEventBits);
+      endpoint_->Progress(data - kData, events[static_cast<size_t>(i)].events, accepted, ready);
+    }
     for (auto& each : accepted) {
       peers_.push_back(std::move(each));
       peers_.back()->SetTag(peers_.size());
@@ -50,7 +60,7 @@ class TcpEndpointTest : public ::testing::Test {
     return ready;
   }
   bool Quiet() {
-    pollfd waited{endpoint_->fd(), POLLIN, 0};
+    pollfd waited{epoll_.get(), POLLIN, 0};
     return poll(&waited, 1, 0) == 0;
   }
   // Until the peer of that tag has something to receive, or is gone.
@@ -69,6 +79,7 @@ class TcpEndpointTest : public ::testing::Test {
     return client;
   }
 
+  const UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
   std::unique_ptr<TcpEndpoint> endpoint_;
   std::vector<std::unique_ptr<EndpointPeer>> peers_;
 };

@@ -71,6 +71,14 @@ TEST_F(ProgressTest, LinesWhereThereIsNoTerminal) {
   EXPECT_TRUE(sink_.bytes().ends_with("import  11 records  1.00 /s  0:11\n"));
 }
 
+TEST_F(ProgressTest, TheLastLineIsWrittenOnce) {
+  Progress progress = Make(ProgressMode::kAlways, false);
+  clock_.Advance(5000 * kMillisecond);
+  progress.Update({.done = 10, .fraction = 1});
+  progress.Finish({.done = 10, .fraction = 1});
+  EXPECT_EQ(sink_.bytes(), "import  100.0 %  10 records  2.00 /s  0:05\n");
+}
+
 TEST_F(ProgressTest, SilentByDefaultWithoutTerminalAndWhenToldSo) {
   Progress automatic = Make(ProgressMode::kAuto, false);
   Progress never = Make(ProgressMode::kNever, true);

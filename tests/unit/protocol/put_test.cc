@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/layout/lane.h"
 #include "common/protocol/get.h"
 #include "tests/unit/protocol/store_testing.h"
 
@@ -35,6 +36,7 @@ class PutTest : public ::testing::Test {
     auto chains = store_.chains;
     auto before = std::move(store_.before_chain);
     store_.before_chain = nullptr;
+    store_.before_swing = nullptr;
     store_.Run(get);
     store_.chains = chains;
     store_.before_chain = std::move(before);
@@ -42,6 +44,11 @@ class PutTest : public ::testing::Test {
     return {reinterpret_cast<const char*>(get.value()), get.value_bytes()};
   }
   uint64_t Lock() const { return store_.WordAt(store_.PlacementOf(key_).bucket[0]); }
+  uint64_t LockAddress() const { return store_.PlacementOf(key_).bucket[0]; }
+  // A cold put's only chain.
+  static std::string Along(const std::string& read, const std::string& swung) {
+    return std::string(kLock) + ", " + (read.empty() ? "" : read + ", ") + swung;
+  }
   bool LockIsFree() const { return Lock() == BucketHeader::Free(0, 0).raw(); }
   void Hold(uint32_t owner) {
     store_.SetWord(store_.PlacementOf(key_).bucket[0],
@@ -80,21 +87,117 @@ TEST_F(PutTest, ColdAndPresentTakesThree) {
   ASSERT_EQ(store_.freed.size(), 1u);
 }
 
-TEST_F(PutTest, ColdAndPresentTakesTwoWhereRecordsAreReadAlong) {
+TEST_F(PutTest, ColdAndPresentTakesOneWhereSlotsAreSwungAlong) {
   store_.follows = true;
-  store_.Place(key_, kOld);
-  EXPECT_EQ(Run().result(), Result::kOk);
-  EXPECT_THAT(store_.chains, ElementsAre(std::string(kLock) + ", READ head", kReplace));
+  const Location old = store_.Place(key_, kOld);
+  Put put = Run();
+  EXPECT_EQ(put.result(), Result::kOk);
+  EXPECT_THAT(store_.chains, ElementsAre(Along("READ head", kReplace)));
   EXPECT_EQ(Stored(), "mine");
   EXPECT_TRUE(LockIsFree());
+  ASSERT_EQ(store_.freed.size(), 1u);
+  EXPECT_EQ(store_.freed[0].word, old.word);
+  EXPECT_EQ(put.found().slot_address, old.slot_address);
+  EXPECT_TRUE(put.block().word.empty());
 }
 
-TEST_F(PutTest, AbsentBesideATwinTakesTwoWhereRecordsAreReadAlong) {
+TEST_F(PutTest, ColdAndAbsentTakesOneWhereSlotsAreSwungAlong) {
+  store_.follows = true;
+  Put put = Run();
+  EXPECT_EQ(put.result(), Result::kOk);
+  EXPECT_THAT(store_.chains, ElementsAre(Along("", kInsert)));
+  EXPECT_EQ(Stored(), "mine");
+  EXPECT_TRUE(LockIsFree());
+  EXPECT_TRUE(store_.freed.empty());
+  EXPECT_EQ(store_.WordAt(put.found().slot_address), put.found().word.raw());
+}
+
+TEST_F(PutTest, AbsentBesideATwinTakesOneWhereSlotsAreSwungAlong) {
   store_.follows = true;
   store_.Place(twin_, "twin's");
   EXPECT_EQ(Run().result(), Result::kOk);
-  EXPECT_THAT(store_.chains, ElementsAre(std::string(kLock) + ", READ record", kInsert));
+  EXPECT_THAT(store_.chains, ElementsAre(Along("READ record", kInsert)));
   EXPECT_EQ(Stored(), "mine");
+}
+
+TEST_F(PutTest, MoreTwinsThanAreReadAlongAreLookedAtBeforeAnInsert) {
+  store_.follows = true;
+  for (int i = 0; i < 5; ++i) store_.Place(twin_, "twin's");
+  EXPECT_EQ(Run().result(), Result::kOk);
+  ASSERT_EQ(store_.chains.size(), 3u);
+  EXPECT_EQ(store_.chains[1], "READ record");
+  EXPECT_EQ(store_.chains[2], kInsert);
+  EXPECT_EQ(Stored(), "mine");
+}
+
+TEST_F(PutTest, WithoutTheLockOnlyAKeyThatIsThereIsSwungAlong) {
+  store_.follows = true;
+  Hold(5);
+  store_.on_wait = [this] { store_.SetWord(LockAddress(), BucketHeader::Free(0, 0).raw()); };
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_EQ(store_.waits, 1);
+  EXPECT_THAT(store_.chains, ElementsAre(kLock, std::string(kLockAgain) + ", " + kInsert));
+  Hold(5);
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_THAT(store_.chains.back(), std::string(kLock) + ", READ record, CAS slot old->new");
+  EXPECT_FALSE(LockIsFree());
+}
+
+TEST_F(PutTest, WhatIsBeingMovedIsNotSwungAlong) {
+  store_.follows = true;
+  const Location old = store_.Place(key_, kOld);
+  store_.SetWord(old.slot_address, old.word.Frozen().raw());
+  Hold(5);
+  store_.on_wait = [&] { store_.SetWord(old.slot_address, old.word.raw()); };
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_EQ(store_.waits, 1);
+  EXPECT_EQ(store_.chains[0], std::string(kLock) + ", READ head");
+  EXPECT_EQ(Stored(), "mine");
+}
+
+TEST_F(PutTest, WhoeverComesBetweenWhatIsReadAndSwungAlongIsSeen) {
+  store_.follows = true;
+  const Location old = store_.Place(key_, kOld);
+  store_.before_swing = [&] { store_.Replace(old, key_, kWinner); };
+  Put put = Run();
+  EXPECT_EQ(put.result(), Result::kOk);
+  EXPECT_TRUE(put.absorbed());
+  EXPECT_TRUE(store_.freed.empty());
+  EXPECT_EQ(Stored(), kWinner);
+  EXPECT_TRUE(LockIsFree());
+}
+
+TEST_F(PutTest, IfAbsentSwingsOnlyAFreeSlotAlong) {
+  store_.follows = true;
+  EXPECT_EQ(IfAbsent().result(), Result::kOk);
+  EXPECT_THAT(store_.chains, ElementsAre(Along("", kInsert)));
+  EXPECT_EQ(IfAbsent().result(), Result::kExists);
+  EXPECT_THAT(store_.chains.back(), "CAS unlock");
+}
+
+TEST_F(PutTest, AnOldSampleIsNoReasonToDoubtWhatWasSwungAlong) {
+  store_.follows = true;
+  store_.Place(key_, kOld);
+  store_.before_swing = [this] { store_.clock += store_.geometry.grace; };
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_EQ(store_.chains.size(), 1u);
+  EXPECT_EQ(Stored(), "mine");
+}
+
+TEST_F(PutTest, AChainThatMaySwingAlongIsOfUnknownOutcomeOnceLost) {
+  store_.follows = true;
+  store_.before_chain = [this](size_t) { store_.outcome = ChainOutcome::kUnknown; };
+  Put put = Run();
+  EXPECT_EQ(put.result(), Result::kUnknown);
+  EXPECT_TRUE(put.block().word.empty());
+}
+
+TEST_F(PutTest, ALongKeyIsNotSwungAlong) {
+  store_.follows = true;
+  const std::string text(kMostSwingKeyBytes + 1, 'k');
+  key_ = Store::MakeKey(text, kHash);
+  EXPECT_EQ(Run().result(), Result::kOk);
+  EXPECT_THAT(store_.chains, ElementsAre(kLock, kInsert));
 }
 
 TEST_F(PutTest, ColdAndAbsentTakesTwo) {

@@ -101,20 +101,29 @@ void Store::CarryOut() {
   std::string text;
   env.posted = clock;
   outcome = ChainOutcome::kDone;
+  chain_.follow.wanted = chain_.follow.wanted && follows;
   if (before_chain) before_chain(chains.size());
-  for (uint32_t i = 0; i < chain_.count; ++i) {
-    if (!text.empty()) text += ", ";
-    text += Describe(chain_.work[i]);
-    if (outcome == ChainOutcome::kDone) Execute(chain_.work[i]);
-    const bool last = i + 1 == chain_.count && outcome == ChainOutcome::kDone;
-    if (!last || !follows || !chain_.follow.wanted) continue;
-    chain_.follow.wanted = false;
+  CarryOutFrom(0, text);
+  if (chain_.follow.wanted && outcome == ChainOutcome::kDone) {
     EXPECT_TRUE(MayFollow(chain_, geometry.heap_offset + geometry.heap_bytes));
+    const uint32_t asked = chain_.count;
     AppendFollowed(chain_);
+    CarryOutFrom(asked, text);
+    if (before_swing) before_swing();
+    AppendSwing(chain_);
+    CarryOutFrom(chain_.count - chain_.swung, text);
   }
   chains.push_back(text);
   chain_.outcome = outcome;
   env.now = clock;
+}
+
+void Store::CarryOutFrom(uint32_t first, std::string& text) {
+  for (uint32_t i = first; i < chain_.count; ++i) {
+    if (!text.empty()) text += ", ";
+    text += Describe(chain_.work[i]);
+    if (outcome == ChainOutcome::kDone) Execute(chain_.work[i]);
+  }
 }
 
 void Store::Execute(Work& work) {

@@ -34,7 +34,8 @@ class Store {
   std::function<void()> on_deliver;  // a machine has something to be copied, and no sink for it
   ChainOutcome outcome = ChainOutcome::kDone;  // of the chain that `before_chain` is called for
   bool no_memory = false;
-  bool follows = false;  // records are read along with their buckets
+  bool follows = false;                // a chain's wish is granted (fabric/follow.h)
+  std::function<void()> before_swing;  // between what is read along and what is swung
   int waits = 0;
   int refreshes = 0;
   std::vector<Freed> freed;
@@ -124,6 +125,7 @@ class Store {
 
  private:
   void CarryOut();
+  void CarryOutFrom(uint32_t first, std::string& text);
   void Execute(Work& work);
   std::string Describe(const Work& work) const;
   uint64_t Compose(const Key& key, std::string_view value, const Put& how, Location* at);

@@ -34,6 +34,54 @@ TEST(LaneParser, FramesInOnePiece) {
   EXPECT_EQ(parser.buffered(), 0u);
 }
 
+TEST(LaneParser, WhatIsAheadIsShownOnceAndNotTooEarly) {
+  constexpr size_t kFrames = 40;
+  constexpr size_t kMost = 3;
+  std::vector<std::byte> stream;
+  for (size_t i = 0; i < kFrames; ++i) {
+    std::vector<std::byte> frame = Frame(1, i);
+    stream.insert(stream.end(), frame.begin(), frame.end());
+  }
+  Random random(6);
+  for (int round = 0; round < 50; ++round) {
+    LaneParser parser;
+    LaneParser::Frame frame;
+    size_t current = 0;
+    size_t next_ahead = 1;
+    size_t shown = 0;
+    for (size_t at = 0; at < stream.size();) {
+      const size_t n = std::min<size_t>(stream.size() - at, random.Between(1, 300));
+      parser.Append({stream.data() + at, n});
+      at += n;
+      while (parser.Peek(frame) == LaneParser::State::kFrame) {
+        ASSERT_EQ(frame.body.size(), current);
+        next_ahead = std::max(next_ahead, current + 1);
+        while (parser.PeekAhead(kMost, frame)) {
+          ASSERT_EQ(frame.body.size(), next_ahead++);
+          ASSERT_LE(frame.body.size(), current + kMost);
+          ++shown;
+        }
+        parser.Pop();
+        ++current;
+      }
+    }
+    EXPECT_EQ(current, kFrames);
+    EXPECT_GT(shown, kFrames / 4);
+  }
+}
+
+TEST(LaneParser, ABrokenFrameAheadDoesNotBreakTheOneBefore) {
+  LaneParser parser;
+  LaneParser::Frame frame;
+  parser.Append(Frame(6, 0));
+  parser.Append(Frame(999, 0));
+  ASSERT_EQ(parser.Peek(frame), LaneParser::State::kFrame);
+  EXPECT_FALSE(parser.PeekAhead(4, frame));
+  EXPECT_EQ(parser.Peek(frame), LaneParser::State::kFrame);
+  parser.Pop();
+  EXPECT_EQ(parser.Peek(frame), LaneParser::State::kBroken);
+}
+
 TEST(LaneParser, AnySplitGivesTheSameFrames) {
   std::vector<std::byte> stream;
   for (size_t bytes : {size_t{0}, size_t{1}, size_t{24}, size_t{5000}, size_t{kMaxLaneBody}}) {

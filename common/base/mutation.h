@@ -66,6 +66,10 @@ enum class Mutation {
   kSweepOnce,           // one walk is enough, and what it frees is reused at once
   kSweepAnyGeneration,  // a block is freed whatever generation it is of by now
   kSweepDuringSplit,    // a walk goes on while a subtable is split
+  // A slot that is swung along (common/fabric/follow.h).
+  kSwingUnlocked,     // a free slot, though the lock was not got
+  kSwingFrozenAlong,  // a frozen one
+  kSwingOfAnyAge,     // blocks are reused between the READs and the CAS
   // What drivers and servers owe to the protocol; the explorer plays them.
   kBlindRetry,       // an unknown outcome is tried again
   kReleaseUnfenced,  // a lock is released before its holder is fenced
