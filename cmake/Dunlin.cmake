@@ -11,8 +11,8 @@ endfunction()
 
 # dunlin_library(<name> [SOURCES file...] [ALONE file...] [DEPS target...])
 # A static, position-independent library; without SOURCES an INTERFACE library of headers. Sanitizer
-# builds compile several sources at once, which takes a third of the time, but not those that are named
-# in ALONE besides: they have names in common with another one's unnamed namespace.
+# builds compile eight sources as if they were one, which is faster, except those that are named in
+# ALONE besides: they have names in common with the others.
 function(dunlin_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ALONE;DEPS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -65,8 +65,8 @@ function(dunlin_test_properties name timeout labels)
     TIMEOUT ${timeout} COST ${timeout} PROCESSORS 2 LABELS "${labels}" ENVIRONMENT "${environment}")
 endfunction()
 
-# dunlin_test_waits(<test>...): these need half a core, since they wait for disks, processes or set
-# times for more than half of their time. Says so only of tests that there are.
+# dunlin_test_waits(<test>...): half a core is enough for these, which for more than half of their time
+# wait for disks, processes or set times. Passes over tests that this build doesn't have.
 function(dunlin_test_waits)
   foreach(name IN LISTS ARGN)
     if(TEST ${name})
@@ -80,8 +80,8 @@ endfunction()
 # A GoogleTest binary with its main, registered in ctest as one test. The label is "unit" and the
 # time limit 60 s unless told otherwise. The sanitizer builds run the labels unit, conformance,
 # end_to_end and fuzz, but nothing that also has the label "timing". RUN_SERIAL keeps other tests
-# from running beside it. TOGETHER compiles the sources as if they were one, which is faster; they must
-# have no names in common.
+# from running beside it. TOGETHER compiles up to eight sources as if they were one, which is faster;
+# they must have no names in common.
 function(dunlin_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;TOGETHER" "TIMEOUT"
                         "SOURCES;DEPS;ARGS;LABELS")

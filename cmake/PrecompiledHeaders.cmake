@@ -1,5 +1,4 @@
-# Headers that most sources include, parsed once: they are most of a test's compile time, and half of
-# everything else's.
+# Headers that most sources include, parsed once: gmock.h and Abseil's alone take 1.5 s a source.
 
 # ccache's manual asks for it.
 set(dunlin_precompiled_for_ccache -fpch-preprocess)
@@ -31,8 +30,8 @@ if(DUNLIN_BUILD_TESTS)
     HEADERS <gmock/gmock.h> <gtest/gtest.h> DEPS GTest::gmock GTest::gtest)
 endif()
 
-# dunlin_precompile(<target> libraries|programs|tests): has its sources begin with those headers. Only
-# the sanitizer builds do so for what isn't a test: the others show an include that was forgotten.
+# dunlin_precompile(<target> libraries|programs|tests): has its sources begin with those headers, but
+# only sanitizer builds do so for what isn't a test: the others show an include that was forgotten.
 function(dunlin_precompile target kind)
   if(TARGET dunlin_headers_for_${kind} AND (DUNLIN_SANITIZE OR kind STREQUAL tests))
     target_precompile_headers(${target} REUSE_FROM dunlin_headers_for_${kind})
