@@ -9,12 +9,10 @@ function(dunlin_add_existing)
   endforeach()
 endfunction()
 
-# dunlin_library(<name> [SOURCES file...] [ALONE file...] [DEPS target...])
-# A static, position-independent library; without SOURCES an INTERFACE library of headers. Sanitizer
-# builds compile eight sources as if they were one, which is faster, except those that are named in
-# ALONE besides: they have names in common with the others.
+# dunlin_library(<name> [SOURCES file...] [DEPS target...])
+# A static, position-independent library; without SOURCES an INTERFACE library of headers.
 function(dunlin_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ALONE;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "dunlin_library(${name}): unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -22,10 +20,6 @@ function(dunlin_library name)
     add_library(${name} STATIC ${arg_SOURCES})
     target_link_libraries(${name} PUBLIC ${arg_DEPS})
     dunlin_precompile(${name} libraries)
-    if(DUNLIN_SANITIZE)
-      set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-      set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${arg_DEPS})
