@@ -19,6 +19,7 @@ function(dunlin_library name)
   if(arg_SOURCES)
     add_library(${name} STATIC ${arg_SOURCES})
     target_link_libraries(${name} PUBLIC ${arg_DEPS})
+    dunlin_precompile(${name} libraries)
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${arg_DEPS})
@@ -34,10 +35,13 @@ function(dunlin_executable name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  dunlin_precompile(${name} programs)
 endfunction()
 
 # dunlin_test_properties(<name> <timeout in seconds> <labels>): for a test of add_test(). Gives
-# instrumented builds, which run several times slower, more time, and readable reports.
+# instrumented builds, which run several times slower, more time, and readable reports. What may take
+# longest starts first (until ctest knows how long each took), lest it run alone in the end. ctest's
+# processors are half cores here, and a test has one core unless it says dunlin_test_waits().
 function(dunlin_test_properties name timeout labels)
   set(environment)
   if(DUNLIN_SANITIZE)
@@ -52,17 +56,29 @@ function(dunlin_test_properties name timeout labels)
       "UBSAN_OPTIONS=print_stacktrace=1${common}" "TSAN_OPTIONS=halt_on_error=1${common}")
   endif()
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${environment}")
+    TIMEOUT ${timeout} COST ${timeout} PROCESSORS 2 LABELS "${labels}" ENVIRONMENT "${environment}")
+endfunction()
+
+# dunlin_test_waits(<test>...): half a core is enough for these, which for more than half of their time
+# wait for disks, processes or set times. Passes over tests that this build doesn't have.
+function(dunlin_test_waits)
+  foreach(name IN LISTS ARGN)
+    if(TEST ${name})
+      set_tests_properties(${name} PROPERTIES PROCESSORS 1)
+    endif()
+  endforeach()
 endfunction()
 
 # dunlin_test(<name> SOURCES file... [DEPS target...] [ARGS argument...] [LABELS label...]
-#             [TIMEOUT seconds] [RUN_SERIAL])
+#             [TIMEOUT seconds] [RUN_SERIAL] [TOGETHER])
 # A GoogleTest binary with its main, registered in ctest as one test. The label is "unit" and the
 # time limit 60 s unless told otherwise. The sanitizer builds run the labels unit, conformance,
 # end_to_end and fuzz, but nothing that also has the label "timing". RUN_SERIAL keeps other tests
-# from running beside it.
+# from running beside it. TOGETHER compiles up to eight sources as if they were one, which is faster;
+# they must have no names in common.
 function(dunlin_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL" "TIMEOUT" "SOURCES;DEPS;ARGS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;TOGETHER" "TIMEOUT"
+                        "SOURCES;DEPS;ARGS;LABELS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "dunlin_test(${name}): needs SOURCES; "
                         "unexpected: '${arg_UNPARSED_ARGUMENTS}'")
@@ -75,6 +91,9 @@ function(dunlin_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${DUNLIN_TEST_OPTIONS})
+  dunlin_precompile(${name} tests)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${arg_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   dunlin_test_properties(${name} ${arg_TIMEOUT} "${arg_LABELS}")
   set_tests_properties(${name} PROPERTIES RUN_SERIAL ${arg_RUN_SERIAL})
@@ -99,6 +118,7 @@ function(dunlin_fuzzer name)
   get_filename_component(corpus "${arg_CORPUS}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  dunlin_precompile(${name} programs)
   if(DUNLIN_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     # The first folder is where libFuzzer writes new inputs; the corpus is only read.
@@ -106,8 +126,7 @@ function(dunlin_fuzzer name)
     file(MAKE_DIRECTORY "${found}")
     add_test(NAME ${name} COMMAND ${name} -runs=${arg_RUNS} -seed=1 "${found}" "${corpus}")
   else()
-    target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/fuzz/regression_main.cc")
-    target_link_libraries(${name} PRIVATE dunlin_base)
+    target_link_libraries(${name} PRIVATE dunlin_fuzz_regression_main)
     add_test(NAME ${name} COMMAND ${name} --runs=${arg_RUNS} "${corpus}")
   endif()
   dunlin_test_properties(${name} 120 fuzz)
