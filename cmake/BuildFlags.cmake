@@ -32,8 +32,6 @@ if(DUNLIN_SANITIZE)
   add_compile_options("-fsanitize=${DUNLIN_SANITIZE}" -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options("-fsanitize=${DUNLIN_SANITIZE}")
-  # For the tests' own sources: to optimise what is instrumented costs more time than it saves.
-  set(DUNLIN_TEST_OPTIONS -O0)
 endif()
 
 if(DUNLIN_FUZZ)

@@ -70,14 +70,15 @@ function(dunlin_test_waits)
 endfunction()
 
 # dunlin_test(<name> SOURCES file... [DEPS target...] [ARGS argument...] [LABELS label...]
-#             [TIMEOUT seconds] [RUN_SERIAL] [TOGETHER])
+#             [TIMEOUT seconds] [RUN_SERIAL] [TOGETHER] [OPTIMISED])
 # A GoogleTest binary with its main, registered in ctest as one test. The label is "unit" and the
 # time limit 60 s unless told otherwise. The sanitizer builds run the labels unit, conformance,
 # end_to_end and fuzz, but nothing that also has the label "timing". RUN_SERIAL keeps other tests
 # from running beside it. TOGETHER compiles up to eight sources as if they were one, which is faster;
-# they must have no names in common.
+# they must have no names in common. OPTIMISED is for a test that itself computes for long: sanitizer
+# builds don't optimise the others' own sources, as that takes longer than they run.
 function(dunlin_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;TOGETHER" "TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;TOGETHER;OPTIMISED" "TIMEOUT"
                         "SOURCES;DEPS;ARGS;LABELS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "dunlin_test(${name}): needs SOURCES; "
@@ -91,8 +92,9 @@ function(dunlin_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
-  target_compile_options(${name} PRIVATE ${DUNLIN_TEST_OPTIONS})
-  dunlin_precompile(${name} tests)
+  if(NOT arg_OPTIMISED OR NOT DUNLIN_SANITIZE)
+    dunlin_precompile(${name} tests)
+  endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${arg_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   dunlin_test_properties(${name} ${arg_TIMEOUT} "${arg_LABELS}")
